@@ -1,0 +1,1 @@
+"""The subcommands of `clover-write`, one file each: `add_parser` and `run`."""

@@ -1,0 +1,1 @@
+"""The block-diffusion infill engine; `clover_engine.api` is its torch-free door."""

@@ -1,0 +1,214 @@
+"""The engine's door: a canvas request goes in, drafts and a filled canvas come out. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+from clover_engine.errors import RequestError
+
+MAX_HOLE_TOKENS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Text that stands as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A span to be written: at most `max_tokens`, ending before the first of `stop` it would write.
+
+    `max_tokens=0` writes nothing: the request then only reads the context into the cache.
+    """
+
+    max_tokens: int = 64
+    stop: tuple[str, ...] = ()
+
+
+Segment: TypeAlias = Literal | Hole
+
+
+class Drafting(StrEnum):
+    """Where the tokens come from that one forward verifies together."""
+
+    NONE = "none"
+    LOOKUP = "lookup"
+
+
+class Priority(StrEnum):
+    """Interactive jobs go first and interrupt background ones between two forwards."""
+
+    INTERACTIVE = "interactive"
+    BACKGROUND = "background"
+
+
+@dataclass(frozen=True, slots=True)
+class CanvasRequest:
+    """A canvas of literals and holes; today one hole between two literals (infill).
+
+    `document` names the text the canvas was cut from (a URI, a path): its cache is kept under that
+    name, and a newer interactive request of the same name supersedes an older one. A job that is
+    still running after `deadline_ms` milliseconds answers with what is clean so far.
+    """
+
+    segments: tuple[Segment, ...]
+    document: str = ""
+    drafting: Drafting = Drafting.LOOKUP
+    priority: Priority = Priority.INTERACTIVE
+    deadline_ms: int | None = None
+
+    def __post_init__(self) -> None:
+        holes = [segment for segment in self.segments if isinstance(segment, Hole)]
+        if not holes:
+            raise RequestError("the canvas has no hole: nothing to fill")
+        for hole in holes:
+            if not 0 <= hole.max_tokens <= MAX_HOLE_TOKENS:
+                raise RequestError(f"a hole takes 0 to {MAX_HOLE_TOKENS} tokens, not {hole.max_tokens}")
+            if "" in hole.stop:
+                raise RequestError("an empty stop string would end the hole before it begins")
+        if self.deadline_ms is not None and self.deadline_ms < 0:
+            raise RequestError(f"a deadline lies in the future, not at {self.deadline_ms} ms")
+
+
+def infill_request(
+    prefix: str,
+    suffix: str,
+    *,
+    document: str = "",
+    max_tokens: int = 64,
+    stop: Sequence[str] = (),
+    drafting: Drafting = Drafting.LOOKUP,
+    priority: Priority = Priority.INTERACTIVE,
+    deadline_ms: int | None = None,
+) -> CanvasRequest:
+    """The canvas of an infill: literal, hole, literal."""
+    return CanvasRequest(
+        (Literal(prefix), Hole(max_tokens, tuple(stop)), Literal(suffix)),
+        document=document,
+        drafting=drafting,
+        priority=priority,
+        deadline_ms=deadline_ms,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Text of hole number `hole` as it stands now: shown early, may still change."""
+
+    text: str
+    hole: int = 0
+
+
+class Finish(StrEnum):
+    """Why a hole ended."""
+
+    STOP = "stop"  # a stop string or the model's own end token came next
+    LENGTH = "length"  # max_tokens are written
+    DEADLINE = "deadline"  # time was up
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """The text written into one hole, with the probability of its least certain token (0 to 1)."""
+
+    text: str
+    confidence: float
+    finish: Finish
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a job cost. Times in milliseconds."""
+
+    forwards: int = 0
+    tokens: int = 0  # written
+    drafted: int = 0  # proposed to the verifier
+    accepted: int = 0  # of those
+    prompt_tokens: int = 0
+    reused_tokens: int = 0  # of the prompt, found in the cache
+    queue_ms: float = 0.0
+    prefill_ms: float = 0.0
+    decode_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A finished canvas: one `Fill` per hole, in order."""
+
+    fills: tuple[Fill, ...]
+    stats: Stats = field(default_factory=Stats)
+
+
+class EngineState(StrEnum):
+    """Whether jobs are answered now or wait for the weights."""
+
+    LOADING = "loading"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """What an engine is: shown by `doctor`, checked in the handshake."""
+
+    model: str
+    precision: str = ""
+    device: str = ""
+    detail: str = ""  # one line: kernels, threads, rows-to-milliseconds curve
+    state: EngineState = EngineState.READY
+
+
+class DeadlinePassed(Exception):  # noqa: N818 - a signal thrown into the steps, not a failure
+    """Thrown into a job's steps when its time is up: they return what is clean."""
+
+
+# what a job asks of the model, and what it gets back; opaque to everything but the engine
+Need: TypeAlias = Any
+Result: TypeAlias = Any
+
+Steps: TypeAlias = Generator[Need | Draft, Result | None, Filled]
+"""A job as a generator: it yields a `Draft` to show (and is sent None) or a need (and is sent the
+model's result), and returns the filled canvas. Closing it at any yield leaves the cache valid."""
+
+
+class Engine(Protocol):
+    """What a runner drives. All calls come from one thread."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """What this engine is."""
+        ...
+
+    def start(self, request: CanvasRequest) -> Steps:
+        """The steps of one job. Raises RequestError for a canvas this engine does not serve."""
+        ...
+
+    def forward(self, needs: Sequence[Need]) -> Sequence[Result]:
+        """One forward for the needs of one or more jobs, results in the same order."""
+        ...
+
+
+class EngineClient(Protocol):
+    """How the server, the CLI and the benchmarks reach an engine, in this process or another.
+
+    Cancelling the task that awaits `fill` cancels the job between two forwards.
+    """
+
+    async def fill(
+        self, request: CanvasRequest, on_draft: Callable[[Draft], None] | None = None
+    ) -> Filled:
+        """Fill the canvas. Raises CloverError; Cancelled when a newer request took over."""
+        ...
+
+    async def info(self) -> EngineInfo:
+        """What answers at the other end, also while it still loads."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the engine; a shared engine process stays alive."""
+        ...

@@ -1,0 +1,1 @@
+"""The language server: editors in, canvas requests out."""

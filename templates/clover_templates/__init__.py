@@ -1,0 +1,1 @@
+"""Documents and templates: segmentation, placing, assembly and their checks."""
