@@ -149,8 +149,7 @@ def _http_download(url: str, headers: Mapping[str, str], download: Download) -> 
                 return
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 if download.have <= start or attempt == ATTEMPTS:
-                    reason = str(error) or type(error).__name__
-                    raise SourceError(f"{httpx2.URL(url).host}: {reason}") from error
+                    raise SourceError(str(error) or type(error).__name__) from error
 
 
 def _continue(client: httpx2.Client, url: str, download: Download, start: int) -> None:
@@ -163,7 +162,8 @@ def _continue(client: httpx2.Client, url: str, download: Download, start: int) -
         if total != download.size or begin not in (0, start):
             raise SourceError(f"{response.url.host} has another file: {total} bytes")
         with download.path.open("ab" if begin else "wb") as file:
-            for chunk in response.iter_raw(CHUNK):
+            # unchunked: a chunker would lose what it holds when the connection breaks
+            for chunk in response.iter_raw():
                 file.write(chunk)
                 download.tell(file.tell())
 

@@ -92,13 +92,13 @@ Convert: TypeAlias = Callable[[Path, Path, Callable[[float], None]], int]
 """Make a model folder from a GGUF file, telling the fraction done; returns the format's version."""
 
 
-def convert_gguf(gguf: Path, folder: Path, progress: Callable[[float], None]) -> int:
-    """The engine's converter. Raises ModelError for a file of another kind."""
+def engine_convert(gguf: Path, folder: Path, progress: Callable[[float], None]) -> int:
+    """The engine's converter. Raises ModelError for a file it does not know."""
     # imports torch, which nothing but a conversion needs here
-    from clover_engine import convert
+    from clover_engine.convert import FORMAT, convert_gguf
 
-    convert.convert_gguf(gguf, folder, progress)
-    return convert.FORMAT
+    convert_gguf(gguf, folder, progress)
+    return FORMAT
 
 
 class Store:
@@ -113,7 +113,7 @@ class Store:
         sources: tuple[str, ...] | None = None,
         *,
         models: Mapping[str, Model] | None = None,
-        convert: Convert = convert_gguf,
+        convert: Convert = engine_convert,
     ) -> None:
         self._cache_dir = cache_dir
         self._sources = KINDS if sources is None else sources
