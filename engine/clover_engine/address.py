@@ -142,6 +142,8 @@ class Place:
     def _lock(self, what: str, timeout: float) -> Iterator[bool]:
         from filelock import FileLock, Timeout
 
+        # the system may have swept temporary folders since
+        _private(self.folder)
         lock = FileLock(self._file(f"{what}.lock"))
         try:
             lock.acquire(timeout=timeout)
@@ -188,7 +190,10 @@ def _temporary() -> Path:
 
 def _private(folder: Path) -> Path:
     """Make the folder, or check that it is the user's alone and that nobody can swap it."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineUnavailable(f"{folder} cannot be used: {error}") from error
     if not POSIX:
         # the user's own folders are closed to others by their access lists
         return folder

@@ -52,7 +52,7 @@ class FillRequest:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequest:
-    """Ends the fill of that id, which then answers `Cancelled` unless it was just done."""
+    """Ends the fill of that id, which gets no answer any more unless one is on its way."""
 
     id: int
 

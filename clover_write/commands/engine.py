@@ -1,0 +1,96 @@
+"""`clover-write engine`: the process that owns the model and serves every editor window."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clover_engine.api import Engine
+    from clover_write.config import Config
+
+EPILOG = """\
+Editors start the engine on demand, share it, and it leaves when none has been connected for a
+while: it seldom needs to be started by hand.
+
+examples:
+  clover-write engine                     serve the configured model until Ctrl-C
+  clover-write engine --idle-exit 0       stay for ever
+  clover-write engine --fake              a fake engine without a model, to work on editors
+"""
+# how long a forward or a load that is under way may take to end
+CLOSE_S = 5.0
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "engine",
+        help="serve the model to the editors of this user",
+        description="Serve the model to the editors of this user, in the foreground.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--model", help="a name that `clover-write models list` shows")
+    parser.add_argument("--precision", help="int8 or bf16")
+    parser.add_argument("--threads", type=int, help="processor threads; 0 chooses")
+    parser.add_argument(
+        "--idle-exit",
+        type=float,
+        metavar="SECONDS",
+        dest="idle_exit_s",
+        help="leave after that long without a client; 0 never",
+    )
+    parser.add_argument("--fake", action="store_true", help="serve a fake engine without a model")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until stopped; raises EngineUnavailable when an engine already runs."""
+    import asyncio
+    import logging
+    import os
+
+    from clover_engine.address import default_place
+    from clover_engine.runner import Runner
+    from clover_engine.server import EngineServer
+    from clover_write import __version__
+
+    log = logging.getLogger("clover_engine")
+    log.setLevel(min(log.getEffectiveLevel(), logging.INFO))
+    config = _config(args)
+    place = default_place("fake") if args.fake else default_place(config.model, config.precision)
+    with place.occupied():
+        runner = Runner(_loader(config, args.fake), model="fake" if args.fake else config.model)
+        server = EngineServer(runner, __version__, config.idle_exit_s)
+        asyncio.run(server.run_until_signal(place))
+        if not runner.close(CLOSE_S):
+            # the thread is deep in the model: leaving in good order would wait for it
+            log.warning("leaving while the model is still at work")
+            os._exit(0)
+    return 0
+
+
+def _config(args: argparse.Namespace) -> Config:
+    from dataclasses import replace
+
+    from clover_write.config import load_config
+
+    names = ("model", "precision", "threads", "idle_exit_s")
+    given = {name: value for name in names if (value := getattr(args, name)) is not None}
+    return replace(load_config(), **given)
+
+
+def _loader(config: Config, fake: bool) -> Callable[[], Engine]:
+    if fake:
+        from clover_engine.fake import FakeEngine
+
+        return FakeEngine
+
+    def load() -> Engine:
+        # torch is imported in the worker's thread: clients are answered meanwhile
+        from clover_write.app import local_engine
+
+        return local_engine(config)
+
+    return load
