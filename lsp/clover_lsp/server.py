@@ -1,0 +1,107 @@
+"""The language server: joins pygls, the documents and the features. Wiring only."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from clover_engine.api import EngineClient
+from clover_lsp.documents import Documents
+from clover_lsp.infill import Trigger
+from clover_lsp.inline_completion import InlineCompletion
+from clover_lsp.lazy_client import LazyClient
+from clover_lsp.lifetime import leave_soon, watch_editor
+from clover_lsp.positions import Encoding
+from clover_lsp.protocol import DID_MOVE_CURSOR, CloverServer
+from clover_lsp.settings import read_settings
+from clover_lsp.status import Status
+
+NAME = "clover-write"
+
+
+def create_server(connect: Callable[[], EngineClient], version: str) -> LanguageServer:
+    """A server for one editor. `connect` makes its engine client when it is first needed."""
+    # pygls logs whole messages, and with them the document
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    server = CloverServer(NAME, version)
+    documents = Documents()
+    status = Status(server.protocol.notify, lambda text: _show(server, text))
+    completion = InlineCompletion(documents, LazyClient(connect), status)
+    _serve_session(server, documents, completion)
+    _serve_documents(server, documents, completion)
+    _serve_completion(server, documents, completion)
+    return server
+
+
+def _serve_session(
+    server: LanguageServer, documents: Documents, completion: InlineCompletion
+) -> None:
+    @server.feature(types.INITIALIZE)
+    def initialize(params: types.InitializeParams) -> None:
+        documents.encoding = Encoding(server.workspace.position_encoding or Encoding.UTF16)
+        completion.settings, complaints = read_settings(params.initialization_options)
+        completion.keeps_eol = "neovim" not in (params.client_info or _NOBODY).name.lower()
+        watch_editor(params.process_id)
+        for complaint in complaints:
+            _show(server, complaint)
+
+    @server.feature(types.SHUTDOWN)
+    async def shutdown(_: Any = None) -> None:
+        await completion.close()
+
+    @server.feature(types.EXIT)
+    def leave(_: Any = None) -> None:
+        leave_soon()
+
+
+def _serve_documents(
+    server: LanguageServer, documents: Documents, completion: InlineCompletion
+) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        opened = params.text_document
+        document = documents.open(opened.uri, opened.language_id, opened.version, opened.text)
+        completion.changed(document)
+        # where editors put the cursor first; it also starts the engine
+        completion.warm(document, types.Position(0, 0))
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        changed = params.text_document
+        if document := documents.change(changed.uri, changed.version, params.content_changes):
+            completion.changed(document)
+
+    @server.feature(DID_MOVE_CURSOR)
+    def did_move_cursor(params: Any) -> None:
+        # a method of our own comes as plain objects, named as in the JSON
+        position = types.Position(params.position.line, params.position.character)
+        completion.warm(documents.get(params.textDocument.uri), position)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        documents.close(params.text_document.uri)
+        completion.closed(params.text_document.uri)
+
+
+def _serve_completion(
+    server: LanguageServer, documents: Documents, completion: InlineCompletion
+) -> None:
+    @server.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())
+    async def inline_completion(params: types.InlineCompletionParams) -> types.InlineCompletionList:
+        document = documents.get(params.text_document.uri)
+        invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
+        trigger = Trigger.INVOKED if invoked else Trigger.AUTOMATIC
+        return await completion.answer(document, params.position, trigger)
+
+
+_NOBODY = types.ClientInfo(name="")
+
+
+def _show(server: LanguageServer, text: str) -> None:
+    server.window_show_message(
+        types.ShowMessageParams(type=types.MessageType.Warning, message=f"Clover Write: {text}")
+    )
