@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import platformdirs
-
 from clover_engine.errors import EngineUnavailable
 
 log = logging.getLogger(__name__)
@@ -82,6 +80,8 @@ class Place:
     @property
     def log(self) -> Path:
         """What a started engine says: kept over a restart of the machine, unlike the rest."""
+        import platformdirs
+
         override = RUNTIME_DIR in os.environ
         folder = self.folder if override else platformdirs.user_log_path(APP)
         return folder / f"{self.name}.log"
@@ -176,6 +176,8 @@ def runtime_folder() -> Path:
     if override := os.environ.get(RUNTIME_DIR):
         return _private(Path(override).absolute())
     if not POSIX:
+        import platformdirs
+
         return _private(platformdirs.user_runtime_path(APP))
     session = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}")
     if session.is_dir() and session.stat().st_uid == os.getuid():

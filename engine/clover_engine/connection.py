@@ -98,8 +98,9 @@ class Connection:
 
     async def close(self) -> None:
         """Close this side; open requests end with EngineUnavailable."""
-        await self._socket.close()
-        await asyncio.wait([self._receiver])
+        if self.is_open:
+            await self._socket.close()
+            await asyncio.wait([self._receiver])
 
     async def _answer(
         self, id: int, text: str, on_draft: Callable[[Draft], None] | None = None

@@ -6,14 +6,14 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeAlias, TypeVar
-
-from cattrs import Converter
-from cattrs.strategies import configure_tagged_union
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from clover_engine import errors
 from clover_engine.api import CanvasRequest, Draft, EngineInfo, Filled, Segment
 from clover_engine.errors import CloverError, EngineError, RequestError
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 # raised when a message changes its meaning; `Hello`, `Welcome` and `Stop` keep theirs for ever
 PROTOCOL = 1
@@ -155,6 +155,9 @@ def _union(message: ClientMessage | ServerMessage) -> Any:
 @cache
 def _converter() -> Converter:
     """Strict about plain types, where cattrs would turn 5 into "5"; lenient about extra keys."""
+    from cattrs import Converter
+    from cattrs.strategies import configure_tagged_union
+
     converter = Converter(detailed_validation=False)
     for kind in (str, int, bool):
         converter.register_structure_hook(kind, _exact)

@@ -1,0 +1,67 @@
+"""The fake engine's answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clover_engine.api import CanvasRequest, Engine, Fill, Finish, Hole, Literal, infill_request
+from clover_engine.errors import RequestError
+from clover_engine.fake import FakeEngine, Script
+from clover_engine.inproc import InprocClient
+from clover_engine.runner import Runner
+
+
+async def fill(prefix: str, suffix: str = "", script: Script | None = None, **more: Any) -> Fill:
+    engine: Engine = FakeEngine(script)
+    client = InprocClient(Runner(lambda: engine))
+    try:
+        return (await client.fill(infill_request(prefix, suffix, **more))).fills[0]
+    finally:
+        await client.close()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "suffix", "text"),
+    [
+        ("total = a + b\nto", "", "tal = a + b"),
+        ("    to", "\ntotal = a + b\n", "tal = a + b"),
+        ("near = 1\nnear = 2\nnear", "\nnear = 3", " = 2"),
+        ("print(x, y)\nprint(", ")\n", "x, y"),
+        ("会议纪要：周一\n会议", "", "纪要：周一"),
+        ("nothing like it\n", "", ""),
+        ("unheard of", "", ""),
+    ],
+)
+async def test_it_copies_the_rest_of_a_line_that_begins_alike(
+    prefix: str, suffix: str, text: str
+) -> None:
+    assert await fill(prefix, suffix) == Fill(text, 1.0, Finish.STOP)
+
+
+async def test_a_script_in_the_document_comes_first() -> None:
+    marked = '<!-- clover-fake: {"text": "scripted", "confidence": 0.5} -->\n'
+    assert await fill(marked, script=Script("made with")) == Fill("scripted", 0.5, Finish.STOP)
+    assert await fill("", "\n" + marked) == Fill("scripted", 0.5, Finish.STOP)
+    assert (await fill("", script=Script("made with"))).text == "made with"
+
+
+async def test_stops_and_lengths_hold() -> None:
+    script = Script("one two\nthree")
+    assert await fill("", script=script, stop=["\n"]) == Fill("one two", 1.0, Finish.STOP)
+    assert await fill("", script=script, max_tokens=1) == Fill("one", 1.0, Finish.LENGTH)
+    assert await fill("", script=script, max_tokens=0) == Fill("", 1.0, Finish.LENGTH)
+    late = await fill("", script=Script("one two", steps=1000, step_ms=5), deadline_ms=20)
+    assert late.finish is Finish.DEADLINE
+
+
+@pytest.mark.parametrize("marked", ["clover-fake: {", 'clover-fake: {"txt": ""}', "clover-fake: 5"])
+async def test_a_script_that_cannot_be_read_is_an_error(marked: str) -> None:
+    with pytest.raises(RequestError, match="cannot be read"):
+        await fill(marked)
+
+
+async def test_one_hole_only() -> None:
+    with pytest.raises(RequestError, match="one hole"):
+        FakeEngine().start(CanvasRequest((Hole(), Literal("x"), Hole())))
