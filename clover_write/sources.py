@@ -160,7 +160,7 @@ def _continue(client: httpx2.Client, url: str, download: Download, start: int) -
             raise SourceError(f"{response.url.host} answered {response.status_code}")
         begin, total = _offered(response.headers, response.status_code)
         if total != download.size or begin not in (0, start):
-            raise SourceError(f"{response.url.host} has another file: {total} bytes")
+            raise SourceError(f"{response.url.host} offers something else under this name")
         with download.path.open("ab" if begin else "wb") as file:
             # unchunked: a chunker would lose what it holds when the connection breaks
             for chunk in response.iter_raw():
@@ -189,14 +189,14 @@ def _pip_download(part: Part, folder: Path, download: Download) -> Path:
     quiet = ["--quiet", "--progress-bar=off"]
     where = ["--requirement", str(requirements), "--dest", str(folder)]
     temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*pip, *options, *quiet, *where],
         env={**os.environ, **temporary},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-    )
-    errors = _watch(process, folder, part, download)
+    ) as process:
+        errors = _watch(process, folder, part, download)
     wheels = list(folder.glob("*.whl"))
     if process.returncode or len(wheels) != 1:
         raise _pip_failure(errors.decode(errors="replace"))

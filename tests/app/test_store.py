@@ -201,6 +201,15 @@ def test_a_disk_that_refuses_gets_its_bytes_back(cache: Cache, code: int) -> Non
     assert cache.files == []
 
 
+def test_a_cache_that_is_no_folder_is_named(cache: Cache) -> None:
+    cache.folder.write_text("a file")
+    store = cache.store(Serves())
+    for ask in (store.pull, store.require, store.remove):
+        with pytest.raises(DiskError) as error:
+            ask("tiny")
+        assert str(cache.folder) in one_line(error)
+
+
 def test_a_failed_conversion_leaves_nothing(cache: Cache, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not a file the engine knows"):
         cache.store(Serves(), broken=True).pull("tiny")

@@ -29,6 +29,7 @@ class Upstream:
         self.data = data
         self.status = 200
         self.ranges = True
+        self.shift = 0
         self.redirect = ""
         # bytes sent before the connection is dropped, one entry a request; then it holds
         self.drops: list[int] = []
@@ -45,6 +46,7 @@ class Handler(BaseHTTPRequestHandler):
         span = self.headers["Range"]
         up.asked.append((self.path, span, self.headers["Authorization"]))
         start = int(span.removeprefix("bytes=").rstrip("-")) if span and up.ranges else 0
+        start += up.shift
         if up.redirect:
             self.send_response(302)
             self.send_header("Location", up.redirect)
@@ -142,7 +144,16 @@ def test_http_gives_up_when_nothing_more_arrives_and_keeps_what_did(tmp_path: Pa
 
 def test_http_refuses_a_file_of_another_length_before_writing(tmp_path: Path) -> None:
     wanted = download(tmp_path, have=DATA[:500])
-    with serving(Upstream(DATA + b"!")) as url, pytest.raises(SourceError, match="another file"):
+    with serving(Upstream(DATA + b"!")) as url, pytest.raises(SourceError, match="something else"):
+        ModelScope("owner/name", "master", url).fetch(wanted)
+    assert wanted.path.read_bytes() == DATA[:500]
+
+
+def test_http_refuses_bytes_from_another_place(tmp_path: Path) -> None:
+    upstream = Upstream()
+    upstream.shift = 7
+    wanted = download(tmp_path, have=DATA[:500])
+    with serving(upstream) as url, pytest.raises(SourceError, match="something else"):
         ModelScope("owner/name", "master", url).fetch(wanted)
     assert wanted.path.read_bytes() == DATA[:500]
 
