@@ -1,0 +1,1 @@
+"""Benchmarks: speed and quality against peers run in the same call, printed as a table."""

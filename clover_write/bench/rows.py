@@ -1,0 +1,124 @@
+"""What is compared: a row answers asks, timed from the request sent to the text complete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from clover_engine.api import Drafting, Engine, EngineClient, Stats
+from clover_engine.errors import CloverError
+from clover_engine.inproc import InprocClient
+from clover_engine.runner import Runner
+from clover_write.app import connect
+from clover_write.bench.cases import Ask
+from clover_write.config import PRECISIONS, Config
+from clover_write.store import Store
+
+REFERENCE = "reference"
+
+
+class RowError(CloverError):
+    """A row of the table cannot be had as it was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text of a hole, the milliseconds it took end to end, and what it cost inside."""
+
+    text: str
+    ms: float
+    stats: Stats
+
+
+class Row(Protocol):
+    """One line of the table; only one row works at a time."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+        ...
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is ours, or a peer to be compared with."""
+        ...
+
+    async def answer(self, document: str, ask: Ask, *, fresh: bool) -> Answer:
+        """Fill the hole; `fresh` when the document was never asked about. Raises CloverError."""
+        ...
+
+    async def about(self) -> str:
+        """What answers, in one line."""
+        ...
+
+    async def close(self) -> None:
+        """End what was started for this row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """Our engine through its public door, in one precision with one kind of drafting."""
+
+    name: str
+    client: EngineClient
+    drafting: Drafting
+    ours: bool = True
+
+    async def answer(self, document: str, ask: Ask, *, fresh: bool) -> Answer:
+        """Fill the hole; a fresh document has a name of its own, so nothing of it is cached."""
+        document = f"bench/{self.name}/{document}"
+        request = replace(ask.canvas, document=document, drafting=self.drafting)
+        start = time.perf_counter()
+        filled = await self.client.fill(request)
+        ms = (time.perf_counter() - start) * 1000
+        return Answer(filled.fills[0].text, ms, filled.stats)
+
+    async def about(self) -> str:
+        """The engine's model, precision and kernels."""
+        info = await self.client.info()
+        return f"{info.model} {info.precision} on {info.device}, {info.detail}"
+
+    async def close(self) -> None:
+        """Let go of the engine; rows of one precision share it."""
+        await self.client.close()
+
+
+def engine_rows(names: Sequence[str], config: Config, gguf: Path | None) -> list[EngineRow]:
+    """Rows named PRECISION-DRAFTING, for example int8-lookup. Raises RowError.
+
+    Precision "reference" is bf16 straight from `gguf`, the file that the model was converted from.
+    """
+    parsed = [_parse(name) for name in names]
+    clients = {precision: _client(precision, config, gguf) for precision, _ in parsed}
+    return [
+        EngineRow(name, clients[precision], drafting)
+        for name, (precision, drafting) in zip(names, parsed, strict=True)
+    ]
+
+
+def _parse(name: str) -> tuple[str, Drafting]:
+    precision, _, drafting = name.partition("-")
+    if precision not in (*PRECISIONS, REFERENCE) or drafting not in list(Drafting):
+        some = ", ".join(f"{each}-{Drafting.NONE}" for each in (*PRECISIONS, REFERENCE))
+        raise RowError(f"no row is called {name!r}: there are {some} and the same with -lookup")
+    return precision, Drafting(drafting)
+
+
+def _client(precision: str, config: Config, gguf: Path | None) -> EngineClient:
+    if precision != REFERENCE or config.engine == "fake":
+        return connect(replace(config, precision=precision))
+    if gguf is None:
+        raise RowError("the reference reads the model's original file: give it by --gguf PATH")
+    original = gguf
+
+    def load() -> Engine:
+        from clover_engine.engine import load_reference
+
+        folder = Store(config.cache_dir, config.sources).require(config.model)
+        return load_reference(original, folder, model=config.model, threads=config.threads)
+
+    return InprocClient(Runner(load))
