@@ -48,6 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Serve until stopped; raises EngineUnavailable when an engine already runs."""
     import asyncio
+    import faulthandler
     import logging
     import os
 
@@ -56,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     from clover_engine.server import EngineServer
     from clover_write import __version__
 
+    # a crash inside torch leaves its place in the log
+    faulthandler.enable()
     log = logging.getLogger("clover_engine")
     log.setLevel(min(log.getEffectiveLevel(), logging.INFO))
     config = _config(args)

@@ -82,7 +82,7 @@ class Place:
         """What a started engine says: kept over a restart of the machine, unlike the rest."""
         import platformdirs
 
-        override = RUNTIME_DIR in os.environ
+        override = os.environ.get(RUNTIME_DIR)
         folder = self.folder if override else platformdirs.user_log_path(APP)
         return folder / f"{self.name}.log"
 
@@ -122,9 +122,10 @@ class Place:
     @contextmanager
     def occupied(self) -> Iterator[None]:
         """Held by the engine while it lives; raises EngineUnavailable when another one holds it."""
-        with self._lock("engine", 2.0) as is_mine:
+        # without a note, whoever holds it is leaving: that takes as long as a forward, or a load
+        with self._lock("engine", 0.5 if self.read() else 15.0) as is_mine:
             if not is_mine:
-                raise EngineUnavailable(f"an engine already runs at {self._file('json')}")
+                raise EngineUnavailable(f"an engine already runs: see {self._file('json')}")
             yield
 
     @contextmanager

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 MAX_WAITING = 64
 # a load that failed (no model yet, say) is tried again by a job that comes this much later
-RELOAD_S = 2.0
+RELOAD_S = 5.0
 
 Outcome: TypeAlias = Filled | CloverError
 T = TypeVar("T")

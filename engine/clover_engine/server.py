@@ -17,6 +17,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from clover_engine.address import Address, Note, Place, TcpAddress, UnixAddress
+from clover_engine.errors import EngineUnavailable
 from clover_engine.runner import Runner
 from clover_engine.session import Session
 from clover_engine.wire import MAX_MESSAGE_BYTES
@@ -48,7 +49,10 @@ class EngineServer:
         self._stopping.set()
 
     async def run(self, place: Place, address: Address | None = None) -> None:
-        """Listen at `address`, by default the place's own, and leave a note of it there."""
+        """Listen at `address`, by default the place's own, and leave a note of it there.
+
+        Raises EngineUnavailable when that address cannot be had.
+        """
         listener, bound = _bound(address or place.address())
         if isinstance(bound, TcpAddress):
             self._token = secrets.token_urlsafe(32)
@@ -67,12 +71,14 @@ class EngineServer:
         ):
             place.write(Note(bound, self._token, os.getpid()))
             log.info("process %d listens at %s", os.getpid(), bound)
-            self._watch_idleness()
-            await self._stopping.wait()
-            # whoever comes from now on starts another engine
-            place.clear()
-            if isinstance(bound, UnixAddress):
-                bound.path.unlink(missing_ok=True)
+            try:
+                self._watch_idleness()
+                await self._stopping.wait()
+            finally:
+                # whoever comes from now on starts another engine
+                place.clear()
+                if isinstance(bound, UnixAddress):
+                    bound.path.unlink(missing_ok=True)
 
     async def run_until_signal(self, place: Place) -> None:
         """`run` that SIGTERM and Ctrl-C end in good order."""
@@ -121,12 +127,15 @@ class EngineServer:
 
 def _bound(address: Address) -> tuple[socket.socket, Address]:
     """A socket bound to the address, for its user only, and the address with its real port."""
-    if isinstance(address, TcpAddress):
-        listener = socket.create_server((address.host, address.port))
-        return listener, TcpAddress(address.host, listener.getsockname()[1])
-    # whoever left it is gone: the place is ours
-    address.path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(address.path))
-    address.path.chmod(0o600)
+    try:
+        if isinstance(address, TcpAddress):
+            listener = socket.create_server((address.host, address.port))
+            return listener, TcpAddress(address.host, listener.getsockname()[1])
+        # whoever left it is gone: the place is ours
+        address.path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(address.path))
+        address.path.chmod(0o600)
+    except OSError as error:
+        raise EngineUnavailable(f"cannot listen at {address}: {error}") from error
     return listener, address

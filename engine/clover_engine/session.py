@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -30,6 +31,8 @@ from clover_engine.wire import (
     decode_client,
     encode,
 )
+
+log = logging.getLogger(__name__)
 
 HELLO_S = 10.0
 PROTOCOL_ERROR = 1002
@@ -74,6 +77,7 @@ class Session:
             return False
         if not isinstance(hello, Hello):
             return False
+        log.debug("a client of clover-write %s", hello.version)
         self._speaks_ours = hello.protocol == PROTOCOL
         self._outbox.put_nowait(Welcome(PROTOCOL, self._version, self._runner.info))
         return True

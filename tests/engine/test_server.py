@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from clover_engine import session
 from clover_engine.address import Note, Place, TcpAddress, UnixAddress
 from clover_engine.api import Engine, EngineState, Filled, infill_request
+from clover_engine.errors import EngineUnavailable
 from clover_engine.fake import FakeEngine
 from clover_engine.runner import Runner
 from clover_engine.server import EngineServer
@@ -303,3 +304,11 @@ async def test_it_leaves_when_nobody_has_been_there_for_a_while(tmp_path: Path) 
             await say(connection, InfoRequest(1))
             await answer(connection)
         await engine.wait_until(lambda: engine.place.read() is None)
+
+
+async def test_an_address_that_cannot_be_had_is_an_error(tmp_path: Path) -> None:
+    runner = Runner(FakeEngine)
+    for address in (TcpAddress("203.0.113.1", 0), UnixAddress(tmp_path / "missing" / "x.sock")):
+        with pytest.raises(EngineUnavailable, match="cannot listen"):
+            await EngineServer(runner, "1.0").run(Place(tmp_path, "fake"), address)
+    await asyncio.to_thread(runner.close)
