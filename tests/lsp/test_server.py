@@ -1,0 +1,262 @@
+"""The real server process over stdio with the fake engine, as an editor meets it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pytest_lsp import ClientServerConfig, LanguageClient
+
+SERVER = [sys.executable, "-m", "clover_write", "lsp", "--stdio", "--engine", "fake"]
+URI = "untitled:Untitled-1"
+ENDLESS = '# clover-fake: {"text": "secret plan", "steps": 600, "step_ms": 50}\n'
+# nothing here waits that long unless something is broken
+PATIENCE_S = 20
+
+
+@pytest.fixture
+async def editor() -> AsyncIterator[LanguageClient]:
+    editor = await ClientServerConfig(server_command=SERVER).start()
+    assert isinstance(editor, LanguageClient)
+    editor.feature("clover/status")(lambda _: None)
+    yield editor
+    await editor.shutdown_session()
+    await editor.stop()  # type: ignore[no-untyped-call]
+
+
+async def initialize(editor: LanguageClient, *encodings: str) -> types.InitializeResult:
+    general = types.GeneralClientCapabilities(position_encodings=list(encodings) or None)
+    return await editor.initialize_session(
+        types.InitializeParams(
+            types.ClientCapabilities(general=general), process_id=os.getpid(), root_uri=None
+        )
+    )
+
+
+def opened(editor: LanguageClient, text: str) -> None:
+    item = types.TextDocumentItem(URI, "python", 1, text)
+    editor.text_document_did_open(types.DidOpenTextDocumentParams(item))
+
+
+async def completion(editor: LanguageClient, line: int, character: int) -> Any:
+    automatic = types.InlineCompletionContext(types.InlineCompletionTriggerKind.Automatic)
+    return await editor.text_document_inline_completion_async(
+        types.InlineCompletionParams(
+            automatic, types.TextDocumentIdentifier(URI), types.Position(line, character)
+        )
+    )
+
+
+async def test_an_editor_s_first_minute(editor: LanguageClient) -> None:
+    result = await initialize(editor)
+    assert result.capabilities.inline_completion_provider == types.InlineCompletionOptions()
+    assert isinstance(result.capabilities.text_document_sync, types.TextDocumentSyncOptions)
+    opened(editor, "total = price * count\n\ntot")
+    [item] = (await completion(editor, 2, 3)).items
+    at = types.Position(2, 3)
+    assert item == types.InlineCompletionItem("al = price * count", range=types.Range(at, at))
+    assert (await completion(editor, 1, 0)).items == ()
+
+
+@pytest.mark.parametrize(("encoding", "column"), [("utf-8", 8), ("utf-16", 4), ("utf-32", 2)])
+async def test_position_encodings(editor: LanguageClient, encoding: str, column: int) -> None:
+    result = await initialize(editor, encoding, "utf-16")
+    assert result.capabilities.position_encoding == encoding
+    opened(editor, "😀😀 = 1\n😀😀")
+    [item] = (await completion(editor, 1, column)).items
+    assert item.insert_text == " = 1"
+    assert item.range == types.Range(types.Position(1, column), types.Position(1, column))
+
+
+async def test_an_engine_that_fails_is_an_empty_answer_and_a_status(editor: LanguageClient) -> None:
+    await initialize(editor)
+    opened(editor, '# clover-fake: {"error": "EngineUnavailable"}\nx = ')
+    assert (await completion(editor, 1, 4)).items == ()
+    assert [message.message for message in editor.messages] == [
+        "Clover Write: scripted EngineUnavailable"
+    ]
+    opened(editor, "x = 1\nx")
+    assert len((await completion(editor, 1, 1)).items) == 1
+
+
+async def test_a_bad_setting_is_reported_and_the_server_starts(editor: LanguageClient) -> None:
+    await editor.initialize_session(
+        types.InitializeParams(
+            types.ClientCapabilities(),
+            initialization_options={"enabled": "yes", "secretFiles": ["*.private"]},
+        )
+    )
+    assert "enabled must be true or false" in editor.messages[0].message
+    opened(editor, "x = 1\nx")
+    assert len((await completion(editor, 1, 1)).items) == 1
+
+
+class Wire:
+    """The server process and raw messages, well-formed or not."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.answers: dict[object, list[Any]] = {}
+        self.told: list[Any] = []
+
+    @classmethod
+    async def start(cls, command: list[str]) -> Wire:
+        pipe = subprocess.PIPE
+        return cls(
+            await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+        )
+
+    def send(self, method: str, params: object = None, **more: object) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
+        assert self.process.stdin
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    async def answer(self, id: object) -> Any:
+        """The whole answer to a request; messages before it are kept."""
+        async with asyncio.timeout(PATIENCE_S):
+            while id not in self.answers:
+                await self._read()
+        return self.answers[id][0]
+
+    async def _read(self) -> None:
+        assert self.process.stdout
+        header = await self.process.stdout.readuntil(b"\r\n\r\n")
+        length = int(header.split(b"Content-Length: ")[1].split(b"\r\n")[0])
+        message = json.loads(await self.process.stdout.readexactly(length))
+        if "method" in message:
+            self.told.append(message)
+        else:
+            self.answers.setdefault(message["id"], []).append(message)
+
+    async def initialize(self, process_id: int | None = None) -> None:
+        self.send("initialize", {"processId": process_id, "capabilities": {}}, id="init")
+        await self.answer("init")
+
+    async def generate(self, text: str = ENDLESS) -> None:
+        """Open a document and ask in it; returns once the engine is at work."""
+        document = {"uri": URI, "languageId": "python", "version": 1, "text": text + "x = "}
+        self.send("textDocument/didOpen", {"textDocument": document})
+        self.send("textDocument/inlineCompletion", asking(1, 4, triggerKind=1), id="asked")
+        async with asyncio.timeout(PATIENCE_S):
+            while not any(message["method"] == "clover/status" for message in self.told):
+                await self._read()
+
+    async def end(self) -> str:
+        """What was logged, once the process has ended."""
+        async with asyncio.timeout(PATIENCE_S):
+            _, logged = await self.process.communicate()
+        return logged.decode()
+
+
+def asking(line: int, character: int, **context: object) -> dict[str, Any]:
+    return {
+        "textDocument": {"uri": URI},
+        "position": {"line": line, "character": character},
+        **({"context": context} if context else {}),
+    }
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    wire = await Wire.start([*SERVER[:3], "-v", *SERVER[3:]])
+    yield wire
+    if wire.process.returncode is None:
+        wire.process.kill()
+        await wire.process.communicate()
+
+
+async def test_malformed_messages_get_one_answer_and_change_nothing(wire: Wire) -> None:
+    await wire.initialize()
+    document = {"uri": URI, "languageId": None, "version": 1.0, "text": "x = 1\nx"}
+    wire.send("textDocument/didOpen", {"textDocument": document})
+    good = asking(1, 1)
+    asks: list[tuple[object, list[str]]] = [
+        (good, [" = 1"]),
+        (asking(1, 1, triggerKind=9), [" = 1"]),
+        (good | {"context": {"jsonrpc": "1.0"}}, [" = 1"]),
+        (asking(-1, -1), []),
+        (asking(2**40, 2**40), []),
+        ({"textDocument": {"uri": URI}}, []),
+        ({"position": good["position"]}, []),
+        ([], []),
+        (None, []),
+        (good, [" = 1"]),
+    ]
+    for id, (params, expected) in enumerate(asks):
+        wire.send(
+            "textDocument/didChange", {"textDocument": {"uri": "file:///other", "version": 2}}
+        )
+        wire.send("clover/didMoveCursor", {})
+        wire.send("textDocument/inlineCompletion", params, id=id)
+        result = (await wire.answer(id))["result"]
+        assert [item["insertText"] for item in result["items"]] == expected
+    wire.send("clover/unknown", {"jsonrpc": {"nested": []}}, id="unknown")
+    assert (await wire.answer("unknown"))["error"]["code"] == -32601
+    wire.send("shutdown", id="end")
+    await wire.answer("end")
+    assert all(len(answers) == 1 for answers in wire.answers.values())
+
+
+async def test_only_a_cancelled_request_gets_an_error(wire: Wire) -> None:
+    await wire.initialize()
+    await wire.generate()
+    wire.send("textDocument/inlineCompletion", asking(1, 4, triggerKind=1), id="newer")
+    assert (await wire.answer("asked"))["result"] == {"items": []}
+    wire.send("$/cancelRequest", {"id": "newer"})
+    assert (await wire.answer("newer"))["error"]["code"] == -32800
+    wire.send("textDocument/inlineCompletion", asking(1, 4, triggerKind=1), id="last")
+    wire.send("shutdown", id="end")
+    assert (await wire.answer("last"))["result"] == {"items": []}
+    assert (await wire.answer("end"))["result"] is None
+    wire.send("textDocument/inlineCompletion", asking(1, 4), id="late")
+    assert (await wire.answer("late"))["result"] == {"items": []}
+    wire.send("exit")
+    await wire.end()
+
+
+async def test_the_server_leaves_with_its_editor_s_pipe_and_logs_no_text(wire: Wire) -> None:
+    await wire.initialize()
+    await wire.generate()
+    assert wire.process.stdin
+    wire.process.stdin.close()
+    logged = await wire.end()
+    assert "secret plan" not in logged
+    assert URI not in logged
+
+
+async def test_the_server_leaves_when_its_editor_was_killed(wire: Wire) -> None:
+    editor = await asyncio.create_subprocess_exec("cat", stdin=subprocess.PIPE)
+    await wire.initialize(editor.pid)
+    await wire.generate()
+    editor.kill()
+    await editor.communicate()
+    async with asyncio.timeout(PATIENCE_S):
+        assert await wire.process.wait() == 1
+
+
+async def test_initialize_loads_neither_torch_nor_the_engine_s_client() -> None:
+    program = (
+        "import sys\n"
+        "from clover_lsp.server import create_server\n"
+        "from clover_write.app import connect\n"
+        "from clover_write.config import load_config\n"
+        "server = create_server(lambda: connect(load_config()), '0')\n"
+        "server.feature('test/modules')(lambda *_: sorted(sys.modules))\n"
+        "server.start_io()\n"
+    )
+    wire = await Wire.start([sys.executable, "-c", program])
+    await wire.initialize()
+    wire.send("test/modules", {}, id="modules")
+    loaded = set((await wire.answer("modules"))["result"])
+    assert "clover_lsp.inline_completion" in loaded
+    assert loaded.isdisjoint({"torch", "triton", "numpy", "websockets", "clover_engine.client"})
+    assert wire.process.stdin
+    wire.process.stdin.close()
+    await wire.end()

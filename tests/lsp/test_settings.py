@@ -1,0 +1,34 @@
+"""Settings: what is good is taken, what is bad is reported and left at its default."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clover_lsp.settings import EXCLUDED_LANGUAGES, Settings, read_settings
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+def test_good_values() -> None:
+    options = {"enabled": False, "excludedLanguages": [], "secretFiles": ["*.private"]}
+    assert read_settings(options) == (Settings(False, (), ("*.private",)), [])
+
+
+def test_bad_values_keep_their_default_and_the_others_hold() -> None:
+    options = {"secretFiles": ["*.x"], "enabled": 0, "excludedLanguages": "svn", "enable": True}
+    settings, complaints = read_settings(options)
+    assert settings == Settings(True, EXCLUDED_LANGUAGES, ("*.x",))
+    for name, complaint in zip(["enabled", "excludedLanguages", "enable"], complaints, strict=True):
+        assert name in complaint
+
+
+@given(anything)
+def test_any_value_is_read(options: object) -> None:
+    settings, complaints = read_settings(options)
+    assert isinstance(settings, Settings)
+    assert all("\n" not in complaint for complaint in complaints)
