@@ -125,7 +125,7 @@ class Place:
         # without a note, whoever holds it is leaving: that takes as long as a forward, or a load
         with self._lock("engine", 0.5 if self.read() else 15.0) as is_mine:
             if not is_mine:
-                raise EngineUnavailable(f"an engine already runs: see {self._file('json')}")
+                raise EngineUnavailable("an engine already runs: clover-write stop ends it")
             yield
 
     @contextmanager

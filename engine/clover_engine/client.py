@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from clover_engine.address import Note, Place
+from clover_engine.address import Place
 from clover_engine.api import CanvasRequest, Draft, EngineInfo, Filled
 from clover_engine.errors import EngineUnavailable, ProtocolMismatch
 from clover_engine.wire import PROTOCOL, Welcome
@@ -136,8 +136,8 @@ class RemoteClient:
                 " restart the editor, or run clover-write stop"
             )
         log.warning("replacing the engine of clover-write %s by %s", theirs.version, self._version)
+        # the new engine waits until the old one is gone
         await connection.stop_engine()
-        await _wait_gone(self._place, note)
         return None
 
 
@@ -151,15 +151,14 @@ async def stop_engine(place: Place) -> bool:
     note = place.read()
     if note is None or await asyncio.to_thread(place.wait_free, 0.0):
         return False
-    connection = await open_connection(note, "")
+    try:
+        connection = await open_connection(note, "")
+    except EngineUnavailable as error:
+        raise EngineUnavailable(f"the engine does not answer: end process {note.pid}") from error
     await connection.stop_engine()
-    await _wait_gone(place, note)
-    return True
-
-
-async def _wait_gone(place: Place, note: Note) -> None:
     if not await asyncio.to_thread(place.wait_free, STOP_S):
         raise EngineUnavailable(f"the engine does not leave: end process {note.pid}")
+    return True
 
 
 def _is_older(theirs: Welcome, version: str) -> bool:

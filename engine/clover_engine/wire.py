@@ -101,7 +101,9 @@ class ErrorAnswer:
 
     @classmethod
     def of(cls, id: int, error: CloverError) -> ErrorAnswer:
-        return cls(id, type(error).__name__, str(error))
+        """The answer for an error; one of a kind defined elsewhere counts as its nearest base."""
+        kinds = (kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+        return cls(id, next(kinds).__name__, str(error))
 
     def exception(self) -> CloverError:
         """The typed error; one of a kind unknown here is an EngineError."""

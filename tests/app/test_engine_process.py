@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from clover_engine.address import Place, default_place
-from clover_engine.api import CanvasRequest, infill_request
+from clover_engine.api import CanvasRequest, EngineState, infill_request
 from clover_engine.client import RemoteClient, stop_engine
-from clover_engine.errors import EngineUnavailable, ProtocolMismatch
+from clover_engine.errors import EngineUnavailable, ModelError, ProtocolMismatch
 from clover_write import __version__
 from clover_write.cli import main
 
@@ -132,6 +132,21 @@ async def test_five_hundred_requests_with_random_cancels_leave_nothing(
 
 
 @pytest.mark.slow
+async def test_a_missing_model_is_told_to_every_request(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLOVER_WRITE_CACHE_DIR", str(tmp_path / "empty"))
+    real = default_place("coder-0.5b", "int8")
+    client = window(real, command=[argument for argument in COMMAND if argument != "--fake"])
+    for _ in range(2):
+        with pytest.raises(ModelError, match="models pull"):
+            await client.fill(QUICK)
+    assert (await client.info()).state is EngineState.FAILED
+    await client.close()
+    assert await stop_engine(real)
+
+
+@pytest.mark.slow
 async def test_it_sleeps_when_there_is_nothing_to_do(place: Place) -> None:
     client = window(place)
     assert await answers(client)
@@ -204,7 +219,7 @@ async def test_one_that_hangs_is_named(place: Place, monkeypatch: pytest.MonkeyP
     assert await answers(client)
     hung = psutil.Process(pid(place))
     hung.suspend()
-    with pytest.raises(EngineUnavailable, match="no engine answers"):
+    with pytest.raises(EngineUnavailable, match=f"end process {hung.pid}"):
         await stop_engine(place)
     hung.resume()
     assert await stop_engine(place)

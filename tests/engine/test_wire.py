@@ -24,7 +24,7 @@ from clover_engine.api import (
     Stats,
     infill_request,
 )
-from clover_engine.errors import EngineBusy, EngineError, RequestError
+from clover_engine.errors import EngineBusy, EngineError, ModelError, RequestError
 from clover_engine.wire import (
     MAX_MESSAGE_BYTES,
     CancelRequest,
@@ -147,7 +147,12 @@ def test_unknown_fields_are_left_to_newer_versions() -> None:
     assert decode_client('{"type":"CancelRequest","id":1,"why":"typing"}') == CancelRequest(1)
 
 
+class DamagedModel(ModelError):
+    """A kind of error that only its own module knows."""
+
+
 def test_errors_keep_their_type() -> None:
+    assert type(ErrorAnswer.of(1, DamagedModel("x")).exception()) is ModelError
     answer = ErrorAnswer.of(1, EngineBusy("later"))
     assert type(answer.exception()) is EngineBusy
     assert str(answer.exception()) == "later"
