@@ -39,7 +39,10 @@ log = logging.getLogger(__name__)
 _quiet = logging.getLogger("clover_engine.websockets")
 _quiet.setLevel(logging.WARNING)
 
-OPEN_S, CLOSE_S = 10.0, 5.0
+OPEN_S = 10.0
+# a window that closes does not wait for an engine that hangs
+CLOSE_S = 1.0
+LEAVE_S = 5.0
 PING_S, PONG_S = 20.0, 120.0
 GONE = "the engine went away in mid-request; the next request starts it again"
 T = TypeVar("T")
@@ -93,7 +96,7 @@ class Connection:
     async def stop_engine(self) -> None:
         """Ask the engine to leave; wait until it has closed the connection, or for long enough."""
         self._outbox.put_nowait(encode(Stop()))
-        await asyncio.wait([self._receiver], timeout=CLOSE_S)
+        await asyncio.wait([self._receiver], timeout=LEAVE_S)
         await self.close()
 
     async def close(self) -> None:
