@@ -31,20 +31,27 @@ def connect(config: Config) -> EngineClient:
     from clover_engine.inproc import InprocClient
     from clover_engine.runner import Runner
 
-    return InprocClient(Runner(FakeEngine if config.engine == "fake" else lambda: local_engine(config)))
+    return InprocClient(
+        Runner(FakeEngine if config.engine == "fake" else lambda: local_engine(config))
+    )
 
 
 def _process_client(config: Config) -> EngineClient:
-    from clover_engine.address import default_address
+    from clover_engine.address import default_place
     from clover_engine.client import RemoteClient
 
-    return RemoteClient(default_address(), program_version=__version__, command=engine_command(config))
+    return RemoteClient(
+        default_place(config.model, config.precision),
+        program_version=__version__,
+        command=engine_command(config),
+    )
 
 
 def engine_command(config: Config) -> list[str]:
     """The command that starts the engine process for this configuration."""
     return [
         sys.executable,
+        "-P",  # modules of the folder it is started in must not shadow the program's
         "-m",
         "clover_write",
         "engine",

@@ -68,7 +68,9 @@ class CanvasRequest:
             raise RequestError("the canvas has no hole: nothing to fill")
         for hole in holes:
             if not 0 <= hole.max_tokens <= MAX_HOLE_TOKENS:
-                raise RequestError(f"a hole takes 0 to {MAX_HOLE_TOKENS} tokens, not {hole.max_tokens}")
+                raise RequestError(
+                    f"a hole takes 0 to {MAX_HOLE_TOKENS} tokens, not {hole.max_tokens}"
+                )
             if "" in hole.stop:
                 raise RequestError("an empty stop string would end the hole before it begins")
         if self.deadline_ms is not None and self.deadline_ms < 0:
@@ -163,7 +165,7 @@ class EngineInfo:
     state: EngineState = EngineState.READY
 
 
-class DeadlinePassed(Exception):  # noqa: N818 - a signal thrown into the steps, not a failure
+class DeadlinePassed(Exception):
     """Thrown into a job's steps when its time is up: they return what is clean."""
 
 

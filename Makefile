@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: model ## set up, fetch the model, start the server and complete in real files
+	$(BIN)/python -m demo
+
+check: $(INSTALLED) ## style, types, import rules and the fast tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q -m "not model and not slow"
+
+test: check model ## everything: `check`, then the slow tests and those on the real model
+	$(BIN)/pytest -q -m "model or slow"
+
+bench: model ## HumanEval-Infilling, every 10th single-line task: DATA=path PEER="--peer-bin … --peer-gguf …"
+	$(BIN)/clover-write bench hei $(if $(DATA),--data $(DATA)) --kind single-line --every 10 $(PEER)
+
+model: $(INSTALLED) ## fetch the embedded model (491 MB, once)
+	$(BIN)/clover-write models pull coder-0.5b
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	touch $@
+
+clean: ## remove the virtual environment and all caches of the checkout
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+.PHONY: help demo check test bench model clean
+.DEFAULT_GOAL := help

@@ -1,0 +1,57 @@
+"""What a forward costs by its number of rows, and the draft length that pays at that price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+
+MEASURED_ROWS = (1, 2, 4, 8, 16)
+
+
+class CostCurve:
+    """Milliseconds of a forward by rows, straight lines between the measured points."""
+
+    def __init__(self, milliseconds: Mapping[int, float]) -> None:
+        self._points = sorted(milliseconds.items())
+
+    def __str__(self) -> str:
+        return ", ".join(f"{rows} rows {cost:.0f} ms" for rows, cost in self._points)
+
+    def __call__(self, rows: int) -> float:
+        """Expected milliseconds of a forward of `rows` rows."""
+        (low, low_cost), *rest = self._points
+        if rows <= low or not rest:
+            return low_cost
+        for high, high_cost in rest:
+            if rows <= high or high == rest[-1][0]:
+                return low_cost + (high_cost - low_cost) * (rows - low) / (high - low)
+            low, low_cost = high, high_cost
+        return low_cost
+
+    def best_draft(self, rate: float, room: int) -> int:
+        """How many drafted tokens bring the most tokens a millisecond, each accepted at `rate`.
+
+        Zero where verifying costs more than it brings (Leviathan et al., arXiv 2211.17192, eq. 1).
+        """
+        best, best_speed, tokens, chance = 0, 1 / self(1), 1.0, 1.0
+        for length in range(1, room + 1):
+            chance *= rate
+            tokens += chance
+            speed = tokens / self(1 + length)
+            if speed > best_speed:
+                best, best_speed = length, speed
+        return best
+
+
+def measure(forward: Callable[[int], None], repeats: int = 2) -> CostCurve:
+    """Time `forward(rows)` after a warm-up; the fastest of a few runs counts, the rest is noise."""
+    curve: dict[int, float] = {}
+    for rows in MEASURED_ROWS:
+        forward(rows)
+        times = []
+        for _ in range(repeats):
+            started = perf_counter()
+            forward(rows)
+            times.append((perf_counter() - started) * 1000)
+        curve[rows] = min(times)
+    return CostCurve(curve)

@@ -1,0 +1,163 @@
+"""The hot path: read the context, then draft, verify and commit until the hole is full.
+
+Every decoding here is a generator of steps: it yields what it needs from the model and is sent the
+result, so that whoever drives it can stop between two forwards or let several jobs share one.
+Drafts are verified by the causal model in the forward that also brings the next token, so the text
+is token for token what the model would write without drafts (Leviathan et al., arXiv 2211.17192).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Protocol, TypeAlias
+
+import torch
+
+from clover_engine.api import DeadlinePassed, Draft, Filled, Finish, Stats
+from clover_engine.hole_text import HoleText
+from clover_engine.kv_cache import KVCache
+from clover_engine.prompt import Prompt
+from clover_engine.sampler import Sampler
+
+PREFILL_ROWS = 128  # rows of one prefill forward: a cancel waits at most for one of them
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """A need: read `tokens` behind those in `cache`, give the last `logits` rows of logits."""
+
+    cache: KVCache
+    tokens: Sequence[int]
+    logits: int
+
+
+class Drafter(Protocol):
+    """Where drafts come from; it sees every committed token."""
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Read committed tokens."""
+        ...
+
+    def propose(self, room: int) -> list[int]:
+        """At most `room` tokens to verify next."""
+        ...
+
+    def record(self, accepted: int) -> None:
+        """How many tokens of the last proposal were right."""
+        ...
+
+
+class NoDrafts:
+    """Decoding one token a forward."""
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Nothing to learn."""
+
+    def propose(self, room: int) -> list[int]:
+        """Never a draft."""
+        return []
+
+    def record(self, accepted: int) -> None:
+        """Nothing to learn."""
+
+
+HoleSteps: TypeAlias = Generator[Forward | Draft, torch.Tensor | None, Filled]
+
+
+def fill_hole(
+    prompt: Prompt, text: HoleText, cache: KVCache, sampler: Sampler, drafter: Drafter
+) -> HoleSteps:
+    """Write `text` behind `prompt`, of whose tokens `cache` already holds a beginning.
+
+    A DeadlinePassed thrown in at any yield ends the hole with what is committed.
+    """
+    meter = Meter(len(prompt.tokens), reused=len(cache))
+    try:
+        pending = yield from _read(prompt, cache, meter, keep=bool(text.room))
+        draft = list(prompt.removed)  # what token healing took back is the likeliest first text
+        while text.room and not text.finish:
+            logits = yield Forward(cache, [*pending, *draft], len(draft) + 1)
+            accepted = verify(meter.received(logits), draft, text, sampler)
+            cache.truncate(len(cache) - len(draft) + accepted)
+            meter.verified(len(draft), accepted)
+            drafter.record(accepted)
+            drafter.extend(text.tokens[meter.tokens :])
+            meter.tokens = len(text.tokens)
+            yield Draft(text.text)
+            pending = text.tokens[-1:]
+            draft = drafter.propose(text.room - 1)
+    except DeadlinePassed:
+        text.finish = Finish.DEADLINE
+    return Filled((text.fill(),), meter.stats())
+
+
+def _read(
+    prompt: Prompt, cache: KVCache, meter: Meter, keep: bool
+) -> Generator[Forward | Draft, torch.Tensor | None, list[int]]:
+    """Read the prompt in chunks; with `keep`, the last chunk is left for the first verification."""
+    pending = list(prompt.tokens[len(cache) :])
+    while len(pending) > PREFILL_ROWS or (pending and not keep):
+        chunk, pending = pending[:PREFILL_ROWS], pending[PREFILL_ROWS:]
+        meter.received((yield Forward(cache, chunk, 0)))
+    return pending
+
+
+def verify(logits: torch.Tensor, draft: Sequence[int], text: HoleText, sampler: Sampler) -> int:
+    """Commit the model's own tokens while they are the drafted ones, and the first that is not.
+
+    logits float32 [len(draft) + 1, V]: row i is what follows after i drafted tokens. Returns how
+    many drafted tokens were right.
+    """
+    for row, (token, confidence) in enumerate(sampler.choose(logits)):
+        if text.constraint.open:
+            token, confidence = sampler.choose_among(logits[row], text.constraint.allowed())
+        if sampler.is_end(token):
+            text.finish = Finish.STOP
+            return row
+        text.append(token, confidence)
+        if text.finish or row == len(draft) or token != draft[row]:
+            return row
+    return len(draft)
+
+
+class Meter:
+    """Counts what a job cost while it runs."""
+
+    def __init__(self, prompt_tokens: int, reused: int) -> None:
+        self.tokens = 0
+        self._prompt_tokens = prompt_tokens
+        self._reused = reused
+        self._forwards = self._drafted = self._accepted = 0
+        self._started = perf_counter()
+        self._prefilled: float | None = None
+
+    def received(self, logits: torch.Tensor | None) -> torch.Tensor:
+        """Count a forward; the first one that brings logits ends the prefill."""
+        if logits is None:
+            raise RuntimeError("a forward was answered with nothing")
+        self._forwards += 1
+        if self._prefilled is None and len(logits):
+            self._prefilled = perf_counter()
+        return logits
+
+    def verified(self, drafted: int, accepted: int) -> None:
+        """Count a verified draft."""
+        self._drafted += drafted
+        self._accepted += accepted
+
+    def stats(self) -> Stats:
+        """The figures so far."""
+        now = perf_counter()
+        prefilled = self._prefilled or now
+        return Stats(
+            forwards=self._forwards,
+            tokens=self.tokens,
+            drafted=self._drafted,
+            accepted=self._accepted,
+            prompt_tokens=self._prompt_tokens,
+            reused_tokens=self._reused,
+            prefill_ms=(prefilled - self._started) * 1000,
+            decode_ms=(now - prefilled) * 1000,
+        )

@@ -1,0 +1,138 @@
+"""The local engine: loads a model, turns canvas requests into steps, runs their forwards."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from clover_engine.api import (
+    CanvasRequest,
+    Drafting,
+    EngineInfo,
+    Hole,
+    Literal,
+    Need,
+    Result,
+    Steps,
+)
+from clover_engine.cost import CostCurve, measure
+from clover_engine.denoise import Drafter, Forward, NoDrafts, fill_hole
+from clover_engine.errors import ModelError, RequestError
+from clover_engine.hole_text import HoleText
+from clover_engine.kv_cache import CacheStore, KVCache
+from clover_engine.lookup import Acceptance, LookupDrafter
+from clover_engine.models.qwen2 import Qwen2
+from clover_engine.prompt import PromptBuilder, Windows, load_family
+from clover_engine.sampler import Sampler
+from clover_engine.tokenizer import TextTokenizer
+from clover_engine.weights import load_folder, load_gguf, load_vocabulary
+
+log = logging.getLogger(__name__)
+
+CACHE_BYTES = 192 << 20
+FAMILY = "qwen2"
+
+
+class LocalEngine:
+    """One model in this process. Implements `clover_engine.api.Engine`; not thread-safe."""
+
+    def __init__(self, name: str, precision: str, model: Qwen2, folder: Path) -> None:
+        family = load_family(FAMILY)
+        tokenizer = TextTokenizer(folder / "tokenizer.json")
+        end = [tokenizer.special(token) for token in family.end]
+        self._name = name
+        self._precision = precision
+        self._model = model
+        self._vocabulary = load_vocabulary(folder)
+        self._prompts = PromptBuilder(family, tokenizer, self._vocabulary)
+        forbidden = set(self._vocabulary.without_bytes().tolist()) - set(end)
+        self._sampler = Sampler(forbidden, end, model.device)
+        self._windows = Windows()
+        self._caches = CacheStore(model.cache_shape, CACHE_BYTES)
+        self._acceptance = Acceptance()
+        self._curve = self._measure()
+
+    @property
+    def info(self) -> EngineInfo:
+        """What runs here."""
+        threads = torch.get_num_threads()
+        detail = f"{threads} threads, torch {torch.__version__}, {self._curve}"
+        return EngineInfo(self._name, self._precision, str(self._model.device), detail)
+
+    def start(self, request: CanvasRequest) -> Steps:
+        """The steps of one infill. Raises RequestError for any other canvas."""
+        match request.segments:
+            case (Literal(prefix), Hole() as hole, Literal(suffix)):
+                return self._infill(request, prefix, hole, suffix)
+            case _:
+                raise RequestError("this engine fills one hole between two literals")
+
+    def forward(self, needs: Sequence[Need]) -> Sequence[Result]:
+        """Run each job's forward."""
+        return [self._forward(need) for need in needs]
+
+    def _infill(self, request: CanvasRequest, prefix: str, hole: Hole, suffix: str) -> Steps:
+        prefix, suffix = self._windows.cut(request.document, prefix, suffix)
+        prompt = self._prompts.infill(prefix, suffix)
+        # the last token is always read again: its logits begin the hole
+        cache = self._caches.take(request.document, prompt.tokens[:-1])
+        text = HoleText(hole, prompt.healed, self._vocabulary)
+        return fill_hole(prompt, text, cache, self._sampler, self._drafter(request, prompt.tokens))
+
+    def _drafter(self, request: CanvasRequest, context: Sequence[int]) -> Drafter:
+        if request.drafting is Drafting.NONE:
+            return NoDrafts()
+        return LookupDrafter(context, self._curve, self._acceptance)
+
+    def _forward(self, need: Forward) -> torch.Tensor:
+        return self._model.forward(need.tokens, need.cache, need.logits)
+
+    def _measure(self) -> CostCurve:
+        """Time forwards behind a context of ordinary length."""
+        cache = KVCache(self._model.cache_shape)
+        self._model.forward([0] * 256, cache, 0)
+
+        def forward(rows: int) -> None:
+            self._model.forward([0] * rows, cache, rows)
+            cache.truncate(256)
+
+        curve = measure(forward)
+        log.info("cost of a forward: %s", curve)
+        return curve
+
+
+def load_engine(
+    folder: Path, *, model: str, precision: str = "int8", threads: int = 0
+) -> LocalEngine:
+    """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
+    device = _prepare(threads)
+    if precision == "int8" and device.type != "cpu":
+        log.info("int8 kernels are for CPUs: running bf16 on %s", device)
+        precision = "bf16"
+    return LocalEngine(model, precision, load_folder(folder, precision, device), folder)
+
+
+def load_reference(gguf: Path, folder: Path, *, model: str, threads: int = 0) -> LocalEngine:
+    """The bf16 engine straight from the GGUF that `folder` was converted from, for comparisons."""
+    if not gguf.is_file():
+        raise ModelError(f"{gguf} is not there: the bf16 reference reads the original GGUF")
+    return LocalEngine(model, "bf16", load_gguf(gguf, _prepare(threads)), folder)
+
+
+def _prepare(threads: int) -> torch.device:
+    torch.set_num_threads(threads or min(8, physical_cores()))
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def physical_cores() -> int:
+    """Cores this process may use, hardware threads counted once where the system tells."""
+    usable = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    siblings = Path("/sys/devices/system/cpu/smt/active")
+    doubled = siblings.is_file() and siblings.read_text().strip() == "1"
+    return max(1, usable // 2 if doubled else usable)

@@ -1,0 +1,1 @@
+"""The fused operations of the hot path; reached through `dispatch` alone."""

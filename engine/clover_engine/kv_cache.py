@@ -1,0 +1,134 @@
+"""Keys and values of the tokens read so far, and which texts they belong to."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class CacheShape:
+    """What one token occupies: layers x key-value heads x head width, keys and values, float32."""
+
+    layers: int
+    heads: int
+    head_dim: int
+    device: torch.device
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of one cached token."""
+        return self.layers * self.heads * self.head_dim * 2 * 4
+
+
+class KVCache:
+    """One token sequence with its keys and values, float32 [layers, heads, capacity, head_dim]."""
+
+    def __init__(self, shape: CacheShape, capacity: int = 512) -> None:
+        self._shape = shape
+        self.tokens: list[int] = []
+        self.keys, self.values = self._allocate(capacity)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, used or not."""
+        return self.keys.nbytes + self.values.nbytes
+
+    def reserve(self, extra: int) -> None:
+        """Make room for `extra` more tokens."""
+        needed = len(self.tokens) + extra
+        capacity = self.keys.shape[2]
+        if needed > capacity:
+            self._move_to(max(needed, capacity * 2))
+
+    def append(self, tokens: Sequence[int]) -> None:
+        """Note tokens whose keys and values have just been written behind the last one."""
+        self.tokens.extend(tokens)
+
+    def truncate(self, length: int) -> None:
+        """Forget everything from token number `length` on."""
+        del self.tokens[length:]
+
+    def fork(self, length: int) -> KVCache:
+        """A copy of the first `length` tokens."""
+        copy = KVCache(self._shape, capacity=max(512, length * 3 // 2))
+        copy.tokens = self.tokens[:length]
+        copy.keys[:, :, :length] = self.keys[:, :, :length]
+        copy.values[:, :, :length] = self.values[:, :, :length]
+        return copy
+
+    def _allocate(self, capacity: int) -> tuple[torch.Tensor, torch.Tensor]:
+        shape = self._shape
+        size = (shape.layers, shape.heads, capacity, shape.head_dim)
+        return torch.empty(size, device=shape.device), torch.empty(size, device=shape.device)
+
+    def _move_to(self, capacity: int) -> None:
+        length = len(self.tokens)
+        keys, values = self.keys, self.values
+        self.keys, self.values = self._allocate(capacity)
+        self.keys[:, :, :length] = keys[:, :, :length]
+        self.values[:, :, :length] = values[:, :, :length]
+
+
+# a cache keeps its tail when at most this many of its tokens would be dropped for a new request
+SMALL_LOSS = 64
+
+
+class CacheStore:
+    """The caches of several documents, least recently used first out, bounded in bytes."""
+
+    def __init__(self, shape: CacheShape, max_bytes: int) -> None:
+        self._shape = shape
+        self._max_bytes = max_bytes
+        self._caches: OrderedDict[int, tuple[str, KVCache]] = OrderedDict()
+
+    def take(self, document: str, tokens: Sequence[int]) -> KVCache:
+        """The cache that agrees longest with `tokens`, cut to where it agrees.
+
+        A cache that would lose much is copied instead, so that going back stays cheap. Caches are
+        never shared between documents; an unnamed document gets a new one.
+        """
+        best, agreed = self._best(document, tokens)
+        if best is None:
+            cache = KVCache(self._shape)
+        elif len(best) - agreed <= SMALL_LOSS:
+            best.truncate(agreed)
+            cache = best
+        else:
+            cache = best.fork(agreed)
+        self._caches[id(cache)] = (document, cache)
+        self._caches.move_to_end(id(cache))
+        self._evict()
+        return cache
+
+    def _best(self, document: str, tokens: Sequence[int]) -> tuple[KVCache | None, int]:
+        best: KVCache | None = None
+        longest = 0
+        for name, cache in self._caches.values():
+            if document and name == document:
+                agreed = _agreement(cache.tokens, tokens)
+                if agreed > longest:
+                    best, longest = cache, agreed
+        return best, longest
+
+    def _evict(self) -> None:
+        while len(self._caches) > 1 and self._bytes() > self._max_bytes:
+            self._caches.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(cache.nbytes for _, cache in self._caches.values())
+
+
+def _agreement(left: Sequence[int], right: Sequence[int]) -> int:
+    """How many leading tokens are the same."""
+    length = min(len(left), len(right))
+    for i in range(length):
+        if left[i] != right[i]:
+            return i
+    return length

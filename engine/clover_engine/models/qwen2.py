@@ -1,0 +1,132 @@
+"""Qwen2 (transformers: models/qwen2): grouped-query attention with biased queries, keys, values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+from clover_engine.kernels.dispatch import Kernels
+from clover_engine.kv_cache import CacheShape, KVCache
+from clover_engine.layers.linear import Linear
+from clover_engine.layers.rotary import rotary_tables
+
+MAX_POSITIONS = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Qwen2Config:
+    """The numbers that shape the model, named as in its Hugging Face config."""
+
+    num_hidden_layers: int
+    hidden_size: int
+    intermediate_size: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    rms_norm_eps: float
+    rope_theta: float
+    max_position_embeddings: int
+
+    @property
+    def head_dim(self) -> int:
+        """Width of one attention head."""
+        return self.hidden_size // self.num_attention_heads
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One decoder layer: fused projections and the weights of its two norms, float32 [hidden]."""
+
+    attn_norm: torch.Tensor
+    qkv: Linear
+    o: Linear
+    ffn_norm: torch.Tensor
+    gate_up: Linear
+    down: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Token vectors kept as int8 rows [V, hidden] with a float32 scale [V], or as floats."""
+
+    weight: torch.Tensor
+    scale: torch.Tensor | None
+
+    def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
+        """tokens int64 [M] -> float32 [M, hidden]."""
+        rows = self.weight[tokens].float()
+        return rows if self.scale is None else rows * self.scale[tokens, None]
+
+
+class Qwen2:
+    """The causal model. Activations are float32; the linear layers decide their own precision."""
+
+    def __init__(
+        self,
+        config: Qwen2Config,
+        kernels: Kernels,
+        embedding: Embedding,
+        layers: Sequence[Layer],
+        norm: torch.Tensor,
+        head: Linear,
+    ) -> None:
+        self.config = config
+        self.device = norm.device
+        self._kernels = kernels
+        self._embedding = embedding
+        self._layers = layers
+        self._norm = norm
+        self._head = head
+        self._cos, self._sin = rotary_tables(
+            config.head_dim, MAX_POSITIONS, config.rope_theta, self.device
+        )
+
+    @property
+    def cache_shape(self) -> CacheShape:
+        """What its key-value cache holds for each token."""
+        config = self.config
+        return CacheShape(
+            config.num_hidden_layers, config.num_key_value_heads, config.head_dim, self.device
+        )
+
+    @torch.no_grad()
+    def forward(self, tokens: Sequence[int], cache: KVCache, logits: int) -> torch.Tensor:
+        """Read M tokens behind those in `cache`; float32 logits [logits, V] of the last rows."""
+        cache.reserve(len(tokens))
+        hidden = self._embedding(torch.tensor(tokens, device=self.device))
+        mask = self._causal_mask(len(tokens), len(cache))
+        eps = self.config.rms_norm_eps
+        for number, layer in enumerate(self._layers):
+            qkv = layer.qkv.after_norm(hidden, layer.attn_norm, eps)
+            hidden += layer.o(self._attend(qkv, cache, number, mask))
+            gate_up = layer.gate_up.after_norm(hidden, layer.ffn_norm, eps)
+            hidden += layer.down.after_swiglu(gate_up)
+        cache.append(tokens)
+        if not logits:
+            return hidden.new_empty(0, 0)
+        return self._head.after_norm(hidden[-logits:], self._norm, eps)
+
+    def _attend(
+        self, qkv: torch.Tensor, cache: KVCache, number: int, mask: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Attention of the fused projections [M, out] over cache and block, float32 [M, hidden]."""
+        start, rows = len(cache), qkv.shape[0]
+        keys, values = cache.keys[number], cache.values[number]
+        queries = self._kernels.rotate_and_store(qkv, self._cos, self._sin, keys, values, start)
+        attended = functional.scaled_dot_product_attention(
+            queries[None],
+            keys[None, :, : start + rows],
+            values[None, :, : start + rows],
+            attn_mask=mask,
+        )
+        by_head = attended.view(self.config.num_attention_heads, rows, -1)
+        return by_head.transpose(0, 1).reshape(rows, -1)
+
+    def _causal_mask(self, rows: int, start: int) -> torch.Tensor | None:
+        """Which key each query may see, bool [group * rows, start + rows]; a lone row sees all."""
+        if rows == 1:
+            return None
+        seen = torch.ones(rows, start + rows, dtype=torch.bool, device=self.device).tril_(start)
+        return seen.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)

@@ -1,0 +1,131 @@
+"""From the text around a hole to the tokens the model reads."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from clover_engine.healing import heal
+from clover_engine.tokenizer import TextTokenizer, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How models of one family are asked: the infill prompt's parts and the end tokens' names."""
+
+    infill: tuple[str, ...]
+    end: tuple[str, ...]
+
+    def infill_text(self, prefix: str, suffix: str) -> str:
+        """The infill prompt as one string, special tokens spelled out."""
+        texts = {"{prefix}": prefix, "{suffix}": suffix}
+        return "".join(texts.get(part, part) for part in self.infill)
+
+
+def load_family(name: str) -> Family:
+    """One entry of families.toml. Raises KeyError for a family nobody described."""
+    data = tomllib.loads(files("clover_engine").joinpath("families.toml").read_text("utf-8"))[name]
+    return Family(tuple(data["infill"]), tuple(data["end"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model reads: `tokens`, then the bytes `healed` that its first tokens must spell.
+
+    `removed` are the tokens that spelled those bytes when the text was cut at the cursor.
+    """
+
+    tokens: tuple[int, ...]
+    removed: tuple[int, ...]
+    healed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Sizes of a window in UTF-8 bytes (about three to a token): it is cut to `target` when it
+    would exceed `most`, and then stands still until it exceeds `most` or falls under `least`."""
+
+    least: int
+    target: int
+    most: int
+
+
+PREFIX_BUDGET = Budget(least=1024, target=2048, most=3072)
+SUFFIX_BUDGET = Budget(least=384, target=768, most=1152)
+_ANCHOR = 64  # characters by which a window's far edge is found again
+
+
+class Windows:
+    """Cuts the text around a hole to a budget, at far edges that move in coarse steps.
+
+    Each document's last edges are remembered by the text that stands at them, so that typing, an
+    inserted bracket or a line moved elsewhere keep the edges, and with them the cache.
+    """
+
+    def __init__(self, documents: int = 64) -> None:
+        self._edges: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._documents = documents
+
+    def cut(self, document: str, prefix: str, suffix: str) -> tuple[str, str]:
+        """The near end of the prefix and the near start of the suffix."""
+        head, tail = self._edges.pop(document, ("", ""))
+        near_prefix = cut_prefix(prefix, head, PREFIX_BUDGET)
+        near_suffix = cut_prefix(suffix[::-1], tail, SUFFIX_BUDGET)[::-1]
+        if document:
+            self._edges[document] = (near_prefix[:_ANCHOR], near_suffix[::-1][:_ANCHOR])
+            if len(self._edges) > self._documents:
+                self._edges.popitem(last=False)
+        return near_prefix, near_suffix
+
+
+def cut_prefix(text: str, anchor: str, budget: Budget) -> str:
+    """The end of `text` that fits the budget, starting at `anchor` again where it still may."""
+    if anchor and (found := text.rfind(anchor)) >= 0:
+        size = _size(text[found:])
+        if size <= budget.most and (size >= budget.least or found == 0):
+            return text[found:]
+    if _size(text[-budget.most :]) <= budget.most and len(text) <= budget.most:
+        return text
+    near = _last_bytes(text, budget.target)
+    line = near.find("\n") + 1
+    return near[line:] if 0 < line < len(near) // 2 else near
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _last_bytes(text: str, size: int) -> str:
+    """The longest end of `text` of at most `size` UTF-8 bytes."""
+    tail = text[-size:].encode("utf-8", "surrogatepass")[-size:]
+    while tail and tail[0] & 0xC0 == 0x80:
+        tail = tail[1:]
+    return tail.decode("utf-8", "surrogatepass")
+
+
+class PromptBuilder:
+    """Builds prompts of one family with one tokenizer."""
+
+    def __init__(self, family: Family, tokenizer: TextTokenizer, vocabulary: Vocabulary) -> None:
+        self._tokenizer = tokenizer
+        self._vocabulary = vocabulary
+        self._parts = [
+            part if part in ("{prefix}", "{suffix}") else tokenizer.special(part)
+            for part in family.infill
+        ]
+
+    def infill(self, prefix: str, suffix: str) -> Prompt:
+        """The prompt of a hole between `prefix` and `suffix`, ready to continue the prefix."""
+        kept, removed = heal(self._tokenizer.encode(prefix), self._vocabulary)
+        texts: dict[str, Sequence[int]] = {
+            "{prefix}": kept,
+            "{suffix}": self._tokenizer.encode(suffix),
+        }
+        tokens: list[int] = []
+        for part in self._parts:
+            tokens.extend(texts[part] if isinstance(part, str) else (part,))
+        healed = b"".join(self._vocabulary.token_bytes(token) for token in removed)
+        return Prompt(tuple(tokens), tuple(removed), healed)

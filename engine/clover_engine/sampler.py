@@ -1,0 +1,32 @@
+"""Logits to tokens: the most likely token of each row that may be written, and how likely it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+
+
+class Sampler:
+    """Greedy choice over the vocabulary without the forbidden tokens."""
+
+    def __init__(self, forbidden: Iterable[int], end: Iterable[int], device: torch.device) -> None:
+        self._forbidden = torch.tensor(sorted(forbidden), device=device)
+        self._end = frozenset(end)
+
+    def is_end(self, token: int) -> bool:
+        """Whether the token says that the hole is finished."""
+        return token in self._end
+
+    def choose(self, logits: torch.Tensor) -> list[tuple[int, float]]:
+        """logits float32 [R, V], changed in place -> token and probability of each row."""
+        logits.index_fill_(1, self._forbidden, float("-inf"))
+        best, tokens = logits.max(dim=-1)
+        chances = (best - logits.logsumexp(dim=-1)).exp()
+        return list(zip(tokens.tolist(), chances.tolist(), strict=True))
+
+    def choose_among(self, row: torch.Tensor, allowed: Sequence[int]) -> tuple[int, float]:
+        """row float32 [V] -> the best of the allowed tokens and its probability among them."""
+        chances = row[torch.tensor(allowed, device=row.device)].softmax(dim=-1)
+        best = int(chances.argmax())
+        return allowed[best], float(chances[best])

@@ -1,0 +1,112 @@
+"""From files to a model: the converted int8 folder, or a GGUF for the bf16 reference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from clover_engine import convert
+from clover_engine.errors import ModelError
+from clover_engine.kernels.dispatch import kernels_for
+from clover_engine.layers.linear import Bf16Linear, Int8Linear, Linear
+from clover_engine.models.qwen2 import Embedding, Layer, Qwen2, Qwen2Config
+from clover_engine.tokenizer import Vocabulary
+
+MODEL_FILE = "model.safetensors"
+
+
+def load_folder(folder: Path, precision: str, device: torch.device) -> Qwen2:
+    """The model of a converted folder; "int8" runs as stored, "bf16" expands the int8 weights."""
+    path = folder / MODEL_FILE
+    config, kernels = _config(path), kernels_for(device)
+    with safe_open(path, framework="pt") as file:
+        read = file.get_tensor
+
+        def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
+            weight, scale = read(f"{name}.weight"), read(f"{name}.scale")
+            if precision == "int8":
+                return Int8Linear(kernels, weight, scale, bias)
+            return Bf16Linear((weight.float() * scale[:, None]).to(device), bias)
+
+        layers = [
+            _layer(number, linear, lambda name: read(name).clone().to(device))
+            for number in range(config.num_hidden_layers)
+        ]
+        norm, head = read("norm").clone().to(device), linear("head")
+    # a second mapping: the pages that packing has touched are given back with the first, of which
+    # nothing may be left (hence the clones)
+    with safe_open(path, framework="pt") as file:
+        embedding = Embedding(
+            file.get_tensor("head.weight").to(device), file.get_tensor("head.scale").to(device)
+        )
+    return Qwen2(config, kernels, embedding, layers, norm, head)
+
+
+def load_gguf(path: Path, device: torch.device) -> Qwen2:
+    """The model in bf16 straight from its GGUF: the reference that int8 is measured against."""
+    source = convert.GgufModel(path)
+    config = Qwen2Config(**source.config())  # type: ignore[arg-type]
+    values = dict(convert.tensors(source))
+
+    def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
+        return Bf16Linear(values.pop(f"{name}.weight").to(device), bias)
+
+    head = values["head.weight"].to(torch.bfloat16).to(device)
+    layers = [
+        _layer(number, linear, lambda name: values[name].to(device))
+        for number in range(config.num_hidden_layers)
+    ]
+    return Qwen2(
+        config,
+        kernels_for(device),
+        Embedding(head, None),
+        layers,
+        values["norm"].to(device),
+        Bf16Linear(head),
+    )
+
+
+def load_vocabulary(folder: Path) -> Vocabulary:
+    """The byte table of a converted folder."""
+    with safe_open(folder / MODEL_FILE, framework="np") as file:
+        return Vocabulary(
+            file.get_tensor("vocab.bytes"),
+            file.get_tensor("vocab.offsets"),
+            file.get_tensor("vocab.order"),
+        )
+
+
+def _layer(
+    number: int,
+    linear: Callable[..., Linear],
+    vector: Callable[[str], torch.Tensor],
+) -> Layer:
+    name = f"layers.{number}"
+    return Layer(
+        attn_norm=vector(f"{name}.attn_norm"),
+        qkv=linear(f"{name}.qkv", vector(f"{name}.qkv.bias")),
+        o=linear(f"{name}.o"),
+        ffn_norm=vector(f"{name}.ffn_norm"),
+        gate_up=linear(f"{name}.gate_up"),
+        down=linear(f"{name}.down"),
+    )
+
+
+def _config(path: Path) -> Qwen2Config:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"{path.name} cannot be read ({error}); remove the model and pull it again"
+        ) from error
+    if metadata.get("format") != str(convert.FORMAT):
+        raise ModelError(
+            f"{path.name} has format {metadata.get('format')}, not {convert.FORMAT}: "
+            "remove the model and pull it again"
+        )
+    return Qwen2Config(**json.loads(metadata["config"]))
