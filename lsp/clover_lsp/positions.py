@@ -58,13 +58,10 @@ class IndexedText:
 
     def line_content(self, line: int) -> str:
         """The text of a line without its line end."""
-        end = self.starts[line + 1] if line + 1 < len(self.starts) else len(self.text)
-        content = self.text[self.starts[line] : end]
-        return (
-            content.removesuffix("\n").removesuffix("\r")
-            if line + 1 < len(self.starts)
-            else content
-        )
+        if line + 1 == len(self.starts):
+            return self.text[self.starts[line] :]
+        content = self.text[self.starts[line] : self.starts[line + 1]]
+        return content.removesuffix("\n").removesuffix("\r")
 
     def replaced(self, start: int, end: int, new: str) -> IndexedText:
         """This text with `new` in place of `[start, end)`; indexes only the lines that change."""

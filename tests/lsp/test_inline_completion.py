@@ -176,6 +176,7 @@ async def test_typing_something_else_asks_anew(
     await session.shows((0, 4), "foo")
     session.type(*change)
     assert await session.shows((0, 5 if change[0] == (0, 4) else 4), "new") == "new"
+    assert session.connections == 1
 
 
 async def test_a_running_job_goes_on_while_typing_agrees_with_its_draft(session: Session) -> None:
@@ -210,9 +211,22 @@ async def test_a_change_that_does_not_agree_ends_job_and_request(session: Sessio
     request = session.request((0, 4))
     ask = await session.asked(1)
     session.type((0, 4), "q")
-    assert inserted(await request) is None
+    async with asyncio.timeout(1):
+        assert inserted(await request) is None
     await asyncio.sleep(0.01)
     assert ask.cancelled
+
+
+async def test_an_answer_to_an_older_text_is_not_given(session: Session) -> None:
+    session.open("x = \n")
+    request = session.request((0, 4))
+    ask = await session.asked(1)
+    ask.on_draft(Draft("foo"))
+    session.type((0, 4), "f")
+    ask.answer.set_result("foo")
+    assert inserted(await request) is None
+    assert inserted(await session.request((0, 5))) == "oo"
+    assert len(session.engine.asks) == 1
 
 
 async def test_the_latest_request_wins(session: Session) -> None:

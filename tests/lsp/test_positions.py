@@ -12,9 +12,10 @@ from clover_lsp.positions import Encoding, IndexedText
 
 # what has broken such code: line ends LSP does not know, pairs, halves of pairs, joiners, CJK
 SIGNS = "ab \t\r\n\f\v\x1c\x85\u2028\u2029é中\u0301\u200d\ufeff😀👩🇩🇪\ud83d\ude00"
-texts = st.text(st.sampled_from(SIGNS), max_size=30)
-numbers = st.integers(-1, 12)
-edits = st.tuples(st.tuples(numbers, numbers), st.tuples(numbers, numbers), texts)
+# line ends most of all: an edit can make or part a "\r\n"
+texts = st.text(st.sampled_from(SIGNS + "\r\n\r\n" * 4), max_size=30)
+positions = st.tuples(st.integers(-1, 6), st.sampled_from([0, 0, 0, 1, 2, 3, 4, 40, -1]))
+edits = st.tuples(positions, positions, texts)
 
 
 class Editor:
@@ -135,3 +136,12 @@ def test_a_lone_surrogate_survives_and_joins_its_other_half() -> None:
     half = IndexedText.of("a\ud83db")
     assert half.text == "a\ud83db"
     assert half.replaced(2, 2, "\ude00").text == "a😀b"
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "new"),
+    [("a\r", 2, 2, "\n"), ("a\r\nb", 1, 2, ""), ("a\nb", 1, 1, "\r"), ("\r\n", 1, 1, "x")],
+)
+def test_edits_that_make_or_part_a_line_end(text: str, start: int, end: int, new: str) -> None:
+    edited = text[:start] + new + text[end:]
+    assert IndexedText.of(text).replaced(start, end, new) == IndexedText.of(edited)

@@ -202,6 +202,8 @@ async def test_malformed_messages_get_one_answer_and_change_nothing(wire: Wire) 
     wire.send("shutdown", id="end")
     await wire.answer("end")
     assert all(len(answers) == 1 for answers in wire.answers.values())
+    wire.send("exit")
+    assert "insertText" not in await wire.end()
 
 
 async def test_only_a_cancelled_request_gets_an_error(wire: Wire) -> None:
