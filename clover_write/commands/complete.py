@@ -1,0 +1,161 @@
+"""`clover-write complete FILE:LINE:COL`: what would be written at that place."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clover_engine.errors import CloverError
+
+if TYPE_CHECKING:
+    from clover_engine.api import EngineClient, Filled
+    from clover_lsp.documents import Document
+
+EPILOG = """\
+Lines and columns count from 1, columns in characters: FILE:1:1 is before the first character.
+The file is only read. Prints what would be inserted there, nothing when nothing fits.
+
+examples:
+  clover-write complete notes.md:12:1
+  clover-write complete src/app.py:40:13 --json
+  clover-write complete 'C:\\work\\app.py:3:4' --engine inproc
+"""
+MAX_BYTES = 10 * 1024 * 1024
+
+
+class PlaceError(CloverError):
+    """The file or the place in it cannot be completed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a file; `line` and `column` count from 1, columns in characters."""
+
+    path: Path
+    line: int
+    column: int
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `complete`."""
+    parser = subparsers.add_parser(
+        "complete",
+        help="print what would be written at a place in a file",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("place", metavar="FILE:LINE:COL", help="where the cursor stands")
+    parser.add_argument("--json", action="store_true", help="text, range, confidence and costs")
+    parser.add_argument("--engine", choices=("process", "inproc", "fake"), help="where it runs")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Complete at the place and print it. Raises CloverError."""
+    import asyncio
+    import json
+    from dataclasses import replace
+
+    from clover_write.app import connect
+    from clover_write.config import load_config
+
+    cursor = parse_place(args.place)
+    document = read_document(cursor.path)
+    offset = offset_of(document, cursor)
+    config = load_config()
+    client = connect(replace(config, engine=args.engine or config.engine))
+    answer = asyncio.run(_complete(client, document, offset, cursor))
+    print(json.dumps(answer, indent=2) if args.json else answer["text"])
+    return 0
+
+
+def parse_place(place: str) -> Cursor:
+    """FILE:LINE:COL, where FILE may begin with a drive. Raises PlaceError."""
+    path, *numbers = place.rsplit(":", 2)
+    if not path or len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
+        raise PlaceError(f"{place!r} is no place: write FILE:LINE:COL, for example notes.md:12:1")
+    line, column = map(int, numbers)
+    if line < 1 or column < 1:
+        raise PlaceError(f"{place!r} lies before the file: lines and columns count from 1")
+    return Cursor(Path(path), line, column)
+
+
+def read_document(path: Path) -> Document:
+    """The file as an editor would show it. Raises PlaceError for what is no text to complete."""
+    from clover_lsp.documents import Document
+    from clover_lsp.exclusions import is_secret
+    from clover_lsp.positions import IndexedText
+
+    if path.is_dir():
+        raise PlaceError(f"{path} is a folder: name a file in it")
+    try:
+        uri = path.absolute().as_uri()
+        if is_secret(uri):
+            raise PlaceError(f"{path} may hold secrets: such files are never read into a prompt")
+        if path.stat().st_size > MAX_BYTES:
+            raise PlaceError(f"{path} is larger than 10 MB: complete in a smaller file")
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise PlaceError(f"{path} does not exist: check the path") from error
+    except (OSError, ValueError) as error:
+        raise PlaceError(f"{path} cannot be read: {error}") from error
+    if b"\0" in data:
+        raise PlaceError(f"{path} is a binary file, it has NUL bytes: name a text file")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PlaceError(
+            f"{path} is not UTF-8, see byte {error.start}: convert it to UTF-8 first"
+        ) from error
+    return Document(uri, "", 0, IndexedText.of(text))
+
+
+def offset_of(document: Document, cursor: Cursor) -> int:
+    """The offset of the cursor. Raises PlaceError when the document does not reach so far."""
+    lines = len(document.content.starts)
+    if cursor.line > lines:
+        raise PlaceError(f"line {cursor.line} lies outside {cursor.path}: its last line is {lines}")
+    columns = len(document.content.line_content(cursor.line - 1)) + 1
+    if cursor.column > columns:
+        raise PlaceError(
+            f"column {cursor.column} lies outside line {cursor.line} of {cursor.path}:"
+            f" its last column is {columns}"
+        )
+    return document.content.starts[cursor.line - 1] + cursor.column - 1
+
+
+async def _complete(
+    client: EngineClient, document: Document, offset: int, cursor: Cursor
+) -> dict[str, Any]:
+    """The answer as `--json` prints it; its text is empty when there is nothing to insert."""
+    from dataclasses import replace
+
+    from clover_lsp.infill import Trigger, plan, settle
+
+    request = plan(document.text, offset, trigger=Trigger.INVOKED, document=document.uri)
+    try:
+        start = time.perf_counter()
+        # no deadline: it may have to wait until the engine has loaded
+        filled = await client.fill(replace(request, deadline_ms=None))
+        ms = (time.perf_counter() - start) * 1000
+    finally:
+        await client.close()
+    text = settle(document.text, offset, filled.fills[0].text, trigger=Trigger.INVOKED) or ""
+    return _answer(text.replace("\n", document.eol), filled, ms, cursor)
+
+
+def _answer(text: str, filled: Filled, ms: float, cursor: Cursor) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    fill, place = filled.fills[0], {"line": cursor.line, "column": cursor.column}
+    return {
+        "text": text,
+        "range": {"start": place, "end": place},
+        "confidence": fill.confidence,
+        "finish": str(fill.finish),
+        "ms": ms,
+        "stats": asdict(filled.stats),
+    }
