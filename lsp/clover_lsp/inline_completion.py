@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 0.5
 # opened files and cursor moves come in bursts: only where the cursor rests is read ahead
 REST_S = 0.15
+# an editor does not wait long for its server to leave
+LEAVE_S = 0.5
 
 
 class InlineCompletion:
@@ -90,7 +92,11 @@ class InlineCompletion:
             self.closed(uri)
         if self._warming:
             self._warming.cancel()
-        await self._engine.close()
+        try:
+            async with asyncio.timeout(LEAVE_S):
+                await self._engine.close()
+        except TimeoutError:
+            log.warning("the engine did not let go in time")
 
     async def _item(
         self, document: Document, position: types.Position, trigger: Trigger

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -221,6 +222,34 @@ async def test_only_a_cancelled_request_gets_an_error(wire: Wire) -> None:
     assert (await wire.answer("late"))["result"] == {"items": []}
     wire.send("exit")
     await wire.end()
+
+
+async def test_random_cancels_and_changes_leave_one_answer_each(wire: Wire) -> None:
+    draw = random.Random(4)
+    await wire.initialize()
+    document = {"uri": URI, "languageId": "python", "version": 1, "text": "a = 1\na = 1\na"}
+    wire.send("textDocument/didOpen", {"textDocument": document})
+    cancelled: set[int] = set()
+    for id in range(200):
+        line = draw.randrange(3)
+        wire.send("textDocument/inlineCompletion", asking(line, 1), id=id)
+        if draw.random() < 0.4:
+            recent = draw.randint(max(id - 2, 0), id)
+            cancelled.add(recent)
+            wire.send("$/cancelRequest", {"id": recent})
+        if draw.random() < 0.3:
+            at = {"line": 2, "character": draw.randrange(3)}
+            change = {"range": {"start": at, "end": at}, "text": draw.choice([" ", "b", ""])}
+            version = {"uri": URI, "version": id + 2}
+            wire.send(
+                "textDocument/didChange", {"textDocument": version, "contentChanges": [change]}
+            )
+    for id in range(200):
+        answer = await wire.answer(id)
+        assert id in cancelled if "error" in answer else len(answer["result"]["items"]) <= 1
+    wire.send("shutdown", id="end")
+    await wire.answer("end")
+    assert all(len(answers) == 1 for answers in wire.answers.values())
 
 
 async def test_the_server_leaves_with_its_editor_s_pipe_and_logs_no_text(wire: Wire) -> None:
