@@ -41,6 +41,9 @@ class _Entry:
     outcomes: list[Outcome]
 
 
+_CONVERTER = Converter()
+
+
 class Journal:
     """An append-only file: what is run, then the outcomes of one finished problem a line."""
 
@@ -79,7 +82,7 @@ class Journal:
     def _load(self, path: Path, lines: list[bytes], plan: dict[str, Any]) -> None:
         try:
             found, *entries = (json.loads(line) for line in lines)
-            for entry in (Converter().structure(entry, _Entry) for entry in entries):
+            for entry in (_CONVERTER.structure(entry, _Entry) for entry in entries):
                 self.done[entry.task_id] = entry.outcomes
         except (ValueError, BaseValidationError) as error:
             raise JournalError(f"{path} is no journal of this benchmark: {error}") from error

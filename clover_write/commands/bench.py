@@ -56,7 +56,7 @@ def _add_hei_arguments(hei: argparse.ArgumentParser) -> None:
         "--every", type=_positive, default=1, metavar="N", help="take each N-th problem"
     )
     hei.add_argument(
-        "--cases", type=_cases, default=CASES, metavar="LIST", help=f"of {','.join(CASES)}"
+        "--cases", type=_cases, default=list(CASES), metavar="LIST", help=f"of {','.join(CASES)}"
     )
     hei.add_argument(
         "--rows", type=_names, metavar="LIST", help="several of PRECISION-DRAFTING, compared paired"

@@ -79,6 +79,9 @@ def test_files_outside_stay_as_they_are(sandbox: Sandbox, tmp_path: Path, action
 def test_there_is_no_network(sandbox: Sandbox) -> None:
     connect = "import socket\nsocket.create_connection(('127.0.0.1', 9), 1)"
     assert sandbox.run(connect).reason == "PermissionError"
+    if "no network" in sandbox.isolation:
+        names = "import socket\nassert [name for _, name in socket.if_nameindex()] == ['lo']"
+        assert sandbox.run(names).passed
 
 
 def test_the_program_runs_without_the_rights_of_root(sandbox: Sandbox) -> None:
