@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import gc
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from clover_write.config import ENGINES
+if TYPE_CHECKING:
+    from clover_engine.api import EngineClient
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,20 +25,31 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--stdio", action="store_true", help="the transport, and the only one")
     parser.add_argument(
-        "--engine", choices=ENGINES, help="where the model runs (default: the configuration)"
+        "--engine",
+        choices=("process", "inproc", "fake"),
+        help="where the model runs (default: the configuration)",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the editor leaves."""
+    # what is imported stays: looking for garbage in it would take a tenth of the start
+    gc.disable()
     from clover_lsp.server import create_server
     from clover_write import __version__
+
+    server = create_server(lambda: _connect(args.engine), __version__)
+    gc.freeze()
+    gc.enable()
+    server.start_io()
+    return 0
+
+
+def _connect(engine: str | None) -> EngineClient:
+    """The configured client; read late, so that the editor's `initialize` does not wait for it."""
     from clover_write.app import connect
     from clover_write.config import load_config
 
     config = load_config()
-    if args.engine:
-        config = replace(config, engine=args.engine)
-    create_server(lambda: connect(config), __version__).start_io()
-    return 0
+    return connect(replace(config, engine=engine or config.engine))

@@ -273,14 +273,18 @@ async def test_the_server_leaves_when_its_editor_was_killed(wire: Wire) -> None:
 
 
 async def test_initialize_loads_neither_torch_nor_the_engine_s_client() -> None:
+    # the command as it is, with one more request to look inside
     program = (
         "import sys\n"
-        "from clover_lsp.server import create_server\n"
-        "from clover_write.app import connect\n"
-        "from clover_write.config import load_config\n"
-        "server = create_server(lambda: connect(load_config()), '0')\n"
-        "server.feature('test/modules')(lambda *_: sorted(sys.modules))\n"
-        "server.start_io()\n"
+        "from clover_lsp import server\n"
+        "from clover_write.cli import main\n"
+        "create = server.create_server\n"
+        "def spying(*args):\n"
+        "    made = create(*args)\n"
+        "    made.feature('test/modules')(lambda *_: sorted(sys.modules))\n"
+        "    return made\n"
+        "server.create_server = spying\n"
+        "main(['lsp', '--stdio'])\n"
     )
     wire = await Wire.start([sys.executable, "-c", program])
     await wire.initialize()
