@@ -164,8 +164,8 @@ class PeerRow:
         return Answer(reply["content"], ms, _stats(reply["timings"]))
 
     async def about(self) -> str:
-        """The server's command line."""
-        return self.server.command
+        """The server's command line and where it is asked."""
+        return f"{self.server.command}, asked at {self.path}"
 
     async def close(self) -> None:
         """End the server."""

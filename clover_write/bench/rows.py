@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+from uuid import uuid4
 
 from clover_engine.api import Drafting, Engine, EngineClient, Stats
 from clover_engine.errors import CloverError
@@ -66,11 +67,12 @@ class EngineRow:
     name: str
     client: EngineClient
     drafting: Drafting
+    session: str  # an engine that outlives this run has other runs' documents in its cache
     ours: bool = True
 
     async def answer(self, document: str, ask: Ask, *, fresh: bool) -> Answer:
         """Fill the hole; a fresh document has a name of its own, so nothing of it is cached."""
-        document = f"bench/{self.name}/{document}"
+        document = f"bench/{self.session}/{self.name}/{document}"
         request = replace(ask.canvas, document=document, drafting=self.drafting)
         start = time.perf_counter()
         filled = await self.client.fill(request)
@@ -94,8 +96,9 @@ def engine_rows(names: Sequence[str], config: Config, gguf: Path | None) -> list
     """
     parsed = [_parse(name) for name in names]
     clients = {precision: _client(precision, config, gguf) for precision, _ in parsed}
+    session = uuid4().hex
     return [
-        EngineRow(name, clients[precision], drafting)
+        EngineRow(name, clients[precision], drafting, session)
         for name, (precision, drafting) in zip(names, parsed, strict=True)
     ]
 

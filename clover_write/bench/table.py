@@ -103,7 +103,7 @@ def _paired(pair: dict[str, Any]) -> str:
 
 def _table(title: str, columns: Sequence[str]) -> Table:
     table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
-    for number, column in enumerate(columns):
+    for column in columns:
         text = column in ("row", "peer", "case")
-        table.add_column(column, justify="left" if text else "right", no_wrap=number == 0)
+        table.add_column(column, justify="left" if text else "right", no_wrap=text)
     return table
