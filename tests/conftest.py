@@ -1,0 +1,19 @@
+"""What tests of several parts share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clover_write.config import load_config
+from clover_write.store import ModelMissing, Store
+
+
+@pytest.fixture(scope="session")
+def real_model() -> Path:
+    """The folder of the real coder-0.5b, from the store the environment names."""
+    try:
+        return Store(load_config().cache_dir).require("coder-0.5b")
+    except ModelMissing as missing:
+        pytest.skip(f"the real model is not on this machine: {missing}")

@@ -1,0 +1,57 @@
+"""The tiny model, written and converted once, and the engines over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clover_engine.cost import CostCurve
+
+if TYPE_CHECKING:
+    from clover_engine.engine import LocalEngine
+    from tests.support.tiny_model import TinyModel
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+    """The tiny model's GGUF, its converted folder and its weights."""
+    import torch
+
+    from tests.support.tiny_model import make_tiny_model
+
+    torch.set_num_threads(1)  # more of them only get in each other's way on matrices this small
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def flat_curve() -> Iterator[None]:
+    """Every forward costs the same, so that drafting does not hang on this machine's mood."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clover_engine.engine.measure", lambda forward: CostCurve({1: 1.0, 16: 1.0}))
+        yield
+
+
+@pytest.fixture(scope="session")
+def tiny_engine(tiny_model: TinyModel, flat_curve: None) -> LocalEngine:
+    """The int8 engine over the tiny model; tests name their own documents."""
+    from clover_engine.engine import load_engine
+
+    return load_engine(tiny_model.folder, model="tiny", threads=1)
+
+
+@pytest.fixture(scope="session")
+def tiny_reference(tiny_model: TinyModel, flat_curve: None) -> LocalEngine:
+    """The bf16 engine over the tiny GGUF."""
+    from clover_engine.engine import load_reference
+
+    return load_reference(tiny_model.gguf, tiny_model.folder, model="tiny", threads=1)
+
+
+@pytest.fixture
+def new_engine(tiny_model: TinyModel, flat_curve: None) -> Callable[[], LocalEngine]:
+    """Makes int8 engines that have seen nothing yet."""
+    from clover_engine.engine import load_engine
+
+    return lambda: load_engine(tiny_model.folder, model="tiny", threads=1)
