@@ -58,6 +58,21 @@ SUFFIX_BUDGET = Budget(least=384, target=768, most=1152)
 _ANCHOR = 64  # characters by which a window's far edge is found again
 
 
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where a window began last time: how many characters it left away, and what stood there."""
+
+    place: int = 0
+    anchor: str = ""
+
+    def find(self, text: str) -> int:
+        """Where the anchor stands now, nearest to its old place; -1 where it is gone."""
+        before = text.rfind(self.anchor, 0, self.place + len(self.anchor))
+        after = text.find(self.anchor, self.place)
+        found = (place for place in (before, after) if place >= 0)
+        return min(found, key=lambda place: abs(place - self.place), default=-1)
+
+
 class Windows:
     """Cuts the text around a hole to a budget, at far edges that move in coarse steps.
 
@@ -66,24 +81,29 @@ class Windows:
     """
 
     def __init__(self, documents: int = 64) -> None:
-        self._edges: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._edges: OrderedDict[str, tuple[Edge, Edge]] = OrderedDict()
         self._documents = documents
 
     def cut(self, document: str, prefix: str, suffix: str) -> tuple[str, str]:
         """The near end of the prefix and the near start of the suffix."""
-        head, tail = self._edges.pop(document, ("", ""))
+        head, tail = self._edges.pop(document, (Edge(), Edge()))
+        backwards = suffix[::-1]
         near_prefix = cut_prefix(prefix, head, PREFIX_BUDGET)
-        near_suffix = cut_prefix(suffix[::-1], tail, SUFFIX_BUDGET)[::-1]
+        near_suffix = cut_prefix(backwards, tail, SUFFIX_BUDGET)
         if document:
-            self._edges[document] = (near_prefix[:_ANCHOR], near_suffix[::-1][:_ANCHOR])
+            self._edges[document] = (_edge(prefix, near_prefix), _edge(backwards, near_suffix))
             if len(self._edges) > self._documents:
                 self._edges.popitem(last=False)
-        return near_prefix, near_suffix
+        return near_prefix, near_suffix[::-1]
 
 
-def cut_prefix(text: str, anchor: str, budget: Budget) -> str:
-    """The end of `text` that fits the budget, starting at `anchor` again where it still may."""
-    if anchor and (found := text.rfind(anchor)) >= 0:
+def _edge(text: str, near: str) -> Edge:
+    return Edge(len(text) - len(near), near[:_ANCHOR])
+
+
+def cut_prefix(text: str, edge: Edge, budget: Budget) -> str:
+    """The end of `text` that fits the budget, starting at the old edge where it still may."""
+    if edge.anchor and (found := edge.find(text)) >= 0:
         size = _size(text[found:])
         if size <= budget.most and (size >= budget.least or found == 0):
             return text[found:]
