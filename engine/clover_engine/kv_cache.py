@@ -92,7 +92,7 @@ class CacheStore:
         """The cache that agrees longest with `tokens`, cut to where it agrees.
 
         A cache that would lose much is copied instead, so that going back stays cheap. Caches are
-        never shared between documents; an unnamed document gets a new one.
+        never shared between documents; an unnamed document gets a new one, which is not kept.
         """
         best, agreed = self._best(document, tokens)
         if best is None:
@@ -102,9 +102,10 @@ class CacheStore:
             cache = best
         else:
             cache = best.fork(agreed)
-        self._caches[id(cache)] = (document, cache)
-        self._caches.move_to_end(id(cache))
-        self._evict()
+        if document:
+            self._caches[id(cache)] = (document, cache)
+            self._caches.move_to_end(id(cache))
+            self._evict()
         return cache
 
     def _best(self, document: str, tokens: Sequence[int]) -> tuple[KVCache | None, int]:
