@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="clover-write",
-        description="A local co-writing server for editors: infill at the cursor, seeing both sides.",
+        description="A local co-writing server: infill at the cursor that sees both sides of it.",
         epilog="first steps:\n"
         "  clover-write models pull coder-0.5b    fetch the embedded model (491 MB)\n"
         "  clover-write complete notes.md:12:1    what would be written there\n"

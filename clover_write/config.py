@@ -38,7 +38,9 @@ class Config:
     sources: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        _check(self.engine in ENGINES, f"engine is one of {', '.join(ENGINES)}, not {self.engine!r}")
+        _check(
+            self.engine in ENGINES, f"engine is one of {', '.join(ENGINES)}, not {self.engine!r}"
+        )
         _check(
             self.precision in PRECISIONS,
             f"precision is one of {', '.join(PRECISIONS)}, not {self.precision!r}",

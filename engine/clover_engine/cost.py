@@ -43,15 +43,21 @@ class CostCurve:
         return best
 
 
-def measure(forward: Callable[[int], None], repeats: int = 2) -> CostCurve:
-    """Time `forward(rows)` after a warm-up; the fastest of a few runs counts, the rest is noise."""
+def measure(forward: Callable[[int], None], repeats: int = 3) -> CostCurve:
+    """Time `forward(rows)` at a few sizes, after a warm-up.
+
+    On a busy machine single runs say little: the fastest counts, and more rows never cost less.
+    """
+    forward(MEASURED_ROWS[-1])
     curve: dict[int, float] = {}
+    least = 0.0
     for rows in MEASURED_ROWS:
-        forward(rows)
-        times = []
-        for _ in range(repeats):
-            started = perf_counter()
-            forward(rows)
-            times.append((perf_counter() - started) * 1000)
-        curve[rows] = min(times)
+        least = max(least, min(_milliseconds(forward, rows) for _ in range(repeats)))
+        curve[rows] = least
     return CostCurve(curve)
+
+
+def _milliseconds(forward: Callable[[int], None], rows: int) -> float:
+    started = perf_counter()
+    forward(rows)
+    return (perf_counter() - started) * 1000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from clover_engine.cost import CostCurve
 
 # Saxena 2023, prompt lookup decoding: match the longest n-gram first
-_LONGEST, _SHORTEST = 4, 2
+_LONGEST, _SHORTEST = 4, 1
 MAX_DRAFT = 15
 
 
@@ -16,8 +16,8 @@ class Acceptance:
 
     def __init__(self) -> None:
         # before anything was measured, longer matches deserve more trust
-        self._accepted = {2: 4.0, 3: 5.0, 4: 7.0}
-        self._refused = {2: 4.0, 3: 3.0, 4: 2.0}
+        self._accepted = {1: 2.0, 2: 4.0, 3: 5.0, 4: 7.0}
+        self._refused = {1: 6.0, 2: 4.0, 3: 3.0, 4: 2.0}
 
     def rate(self, match: int) -> float:
         """The chance that the next drafted token is right, given that those before it were."""

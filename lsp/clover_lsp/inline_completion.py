@@ -10,7 +10,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from clover_engine.api import CanvasRequest, Draft
+from clover_engine.api import CanvasRequest, Draft, Stats
 from clover_engine.errors import Cancelled, CloverError
 from clover_lsp import infill
 from clover_lsp.desk import Canvas, Desk, Job
@@ -157,12 +157,13 @@ class InlineCompletion:
         def show(draft: Draft) -> None:
             job.text = draft.text
 
+        stats: Stats | None = None
         self._status.started()
         try:
             async with asyncio.timeout((request.deadline_ms or 0) / 1000 + PATIENCE_S):
                 filled = await self._engine.fill(request, show)
             job.finish(filled.fills[0].text)
-            self._status.normal()
+            stats = filled.stats
         except Cancelled:
             log.debug("a newer request took over")
         except TimeoutError:
@@ -170,7 +171,7 @@ class InlineCompletion:
         except CloverError as error:
             self._status.error(str(error))
         finally:
-            self._status.ended()
+            self._status.ended(stats)
 
     async def _warm(self, uri: str, position: types.Position) -> None:
         await asyncio.sleep(REST_S)

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from clover_engine.api import Stats
+
 METHOD = "clover/status"
 
 Notify: TypeAlias = Callable[[str, dict[str, Any]], None]
@@ -43,14 +45,15 @@ class Status:
         self._jobs += 1
         self._tell(replace(self._state, busy=True))
 
-    def ended(self) -> None:
-        """One job less runs."""
+    def ended(self, stats: Stats | None = None) -> None:
+        """One job less runs; `stats` says that the engine answered, and what that cost."""
         self._jobs -= 1
-        self._tell(replace(self._state, busy=self._jobs > 0))
-
-    def normal(self) -> None:
-        """The engine answered."""
-        self._tell(replace(self._state, kind=Kind.NORMAL, message=""))
+        state = replace(self._state, busy=self._jobs > 0)
+        if stats is not None:
+            took = stats.queue_ms + stats.prefill_ms + stats.decode_ms
+            message = f"{stats.tokens} tokens in {stats.forwards} forwards, {took:.0f} ms"
+            state = replace(state, kind=Kind.NORMAL, message=message)
+        self._tell(state)
 
     def inactive(self, message: str) -> None:
         """The document gets no completions, and why."""

@@ -16,7 +16,9 @@ from clover_engine.kernels.reference import Rows
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
 
-_compiled = numba.njit(cache=True, fastmath=True, nogil=True, boundscheck=False)
+# compiled when this module is first imported on a machine (seconds), then read from disk
+_matrix, _byte_matrix = "f4[:, ::1]", "u1[:, ::1]"
+_options = {"cache": True, "fastmath": True, "nogil": True}
 
 
 def to_rows(x: torch.Tensor) -> Rows:
@@ -67,7 +69,7 @@ def _empty_rows(count: int, width: int) -> Rows:
     return torch.empty(count, width, dtype=torch.uint8), torch.empty(count, 1)
 
 
-@_compiled
+@numba.njit(f"void({_matrix}, {_byte_matrix}, {_matrix})", **_options)
 def _to_rows(x: Floats, rows: Bytes, scale: Floats) -> None:
     for i in range(x.shape[0]):
         limit = np.float32(1e-12)
@@ -79,7 +81,7 @@ def _to_rows(x: Floats, rows: Bytes, scale: Floats) -> None:
         scale[i, 0] = limit
 
 
-@_compiled
+@numba.njit(f"void({_matrix}, f4[::1], f4, {_byte_matrix}, {_matrix})", **_options)
 def _norm_to_rows(x: Floats, weight: Floats, eps: np.float32, rows: Bytes, scale: Floats) -> None:
     # the norm's own factor cancels out of the bytes: it goes into the scale
     for i in range(x.shape[0]):
@@ -93,7 +95,7 @@ def _norm_to_rows(x: Floats, weight: Floats, eps: np.float32, rows: Bytes, scale
         scale[i, 0] = limit / np.sqrt(square / np.float32(x.shape[1]) + eps)
 
 
-@_compiled
+@numba.njit(f"void({_matrix}, {_byte_matrix}, {_matrix}, f4[::1], i4[::1], i4[::1])", **_options)
 def _swiglu_to_rows(
     gate_up: Floats,
     rows: Bytes,
@@ -139,7 +141,10 @@ def _swiglu_to_rows(
         scale[i, 0] = limit
 
 
-@_compiled
+@numba.njit(
+    f"void({_matrix}, {_matrix}, {_matrix}, f4[:, :, ::1], f4[:, :, ::1], i8, f4[:, :, ::1])",
+    **_options,
+)
 def _rotate_and_store(
     qkv: Floats,
     cos: Floats,

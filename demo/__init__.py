@@ -1,0 +1,1 @@
+"""The main job, shown: a real server over stdio completes in real files."""
