@@ -59,7 +59,8 @@ def load_config(environment: Mapping[str, str] = os.environ) -> Config:
     values = _read(config_path()) | _from_environment(environment)
     unknown = sorted(set(values) - {item.name for item in fields(Config)})
     _check(not unknown, f"unknown setting {', '.join(unknown)} in {config_path()}")
-    return Config(**{name: _convert(name, value) for name, value in values.items()})
+    converted: dict[str, Any] = {name: _convert(name, value) for name, value in values.items()}
+    return Config(**converted)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -50,10 +50,11 @@ class Editor:
         self._client = LanguageClient("clover-write-demo", "1")
         self._status: asyncio.Queue[str] = asyncio.Queue()
 
-        @self._client.feature("clover/status")
-        def heard(params: Any) -> None:
-            if params.message:
-                self._status.put_nowait(params.message)
+        self._client.feature("clover/status")(self._heard)
+
+    def _heard(self, params: Any) -> None:
+        if params.message:
+            self._status.put_nowait(params.message)
 
     async def start(self) -> None:
         """Start the server and shake hands."""
@@ -92,7 +93,7 @@ class Editor:
         """Say goodbye as the protocol wants it."""
         await self._client.shutdown_async(None)
         self._client.exit(None)
-        await self._client.stop()
+        await self._client.stop()  # type: ignore[no-untyped-call]
 
 
 def in_place(sample: Sample, cursor: types.Position, ghost: str) -> Text:

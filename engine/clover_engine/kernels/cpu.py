@@ -6,6 +6,9 @@ its time; these take their place. Semantics: `reference.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar, cast
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +19,14 @@ from clover_engine.kernels.reference import Rows
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
 
-# compiled when this module is first imported on a machine (seconds), then read from disk
-_matrix, _byte_matrix = "f4[:, ::1]", "u1[:, ::1]"
-_options = {"cache": True, "fastmath": True, "nogil": True}
+_Function = TypeVar("_Function", bound=Callable[..., None])
+_MATRIX, _BYTE_MATRIX = "f4[:, ::1]", "u1[:, ::1]"
+
+
+def _compiled(signature: str) -> Callable[[_Function], _Function]:
+    """Compile when this module is first imported on a machine (seconds), later read from disk."""
+    compiler = numba.njit(signature, cache=True, fastmath=True, nogil=True)
+    return cast(Callable[[_Function], _Function], compiler)
 
 
 def to_rows(x: torch.Tensor) -> Rows:
@@ -69,7 +77,7 @@ def _empty_rows(count: int, width: int) -> Rows:
     return torch.empty(count, width, dtype=torch.uint8), torch.empty(count, 1)
 
 
-@numba.njit(f"void({_matrix}, {_byte_matrix}, {_matrix})", **_options)
+@_compiled(f"void({_MATRIX}, {_BYTE_MATRIX}, {_MATRIX})")
 def _to_rows(x: Floats, rows: Bytes, scale: Floats) -> None:
     for i in range(x.shape[0]):
         limit = np.float32(1e-12)
@@ -81,7 +89,7 @@ def _to_rows(x: Floats, rows: Bytes, scale: Floats) -> None:
         scale[i, 0] = limit
 
 
-@numba.njit(f"void({_matrix}, f4[::1], f4, {_byte_matrix}, {_matrix})", **_options)
+@_compiled(f"void({_MATRIX}, f4[::1], f4, {_BYTE_MATRIX}, {_MATRIX})")
 def _norm_to_rows(x: Floats, weight: Floats, eps: np.float32, rows: Bytes, scale: Floats) -> None:
     # the norm's own factor cancels out of the bytes: it goes into the scale
     for i in range(x.shape[0]):
@@ -95,7 +103,7 @@ def _norm_to_rows(x: Floats, weight: Floats, eps: np.float32, rows: Bytes, scale
         scale[i, 0] = limit / np.sqrt(square / np.float32(x.shape[1]) + eps)
 
 
-@numba.njit(f"void({_matrix}, {_byte_matrix}, {_matrix}, f4[::1], i4[::1], i4[::1])", **_options)
+@_compiled(f"void({_MATRIX}, {_BYTE_MATRIX}, {_MATRIX}, f4[::1], i4[::1], i4[::1])")
 def _swiglu_to_rows(
     gate_up: Floats,
     rows: Bytes,
@@ -141,9 +149,8 @@ def _swiglu_to_rows(
         scale[i, 0] = limit
 
 
-@numba.njit(
-    f"void({_matrix}, {_matrix}, {_matrix}, f4[:, :, ::1], f4[:, :, ::1], i8, f4[:, :, ::1])",
-    **_options,
+@_compiled(
+    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, f4[:, :, ::1], f4[:, :, ::1], i8, f4[:, :, ::1])",
 )
 def _rotate_and_store(
     qkv: Floats,
