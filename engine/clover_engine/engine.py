@@ -35,14 +35,14 @@ log = logging.getLogger(__name__)
 
 CACHE_BYTES = 192 << 20
 FAMILY = "qwen2"
+ORDINARY_CONTEXT = 256  # tokens
 
 
 class LocalEngine:
     """One model in this process. Implements `clover_engine.api.Engine`; not thread-safe."""
 
     def __init__(self, name: str, precision: str, model: Qwen2, folder: Path) -> None:
-        family = load_family(FAMILY)
-        tokenizer = TextTokenizer(folder / "tokenizer.json")
+        family, tokenizer = load_family(FAMILY), TextTokenizer(folder / "tokenizer.json")
         end = [tokenizer.special(token) for token in family.end]
         self._name = name
         self._precision = precision
@@ -94,11 +94,13 @@ class LocalEngine:
     def _measure(self) -> CostCurve:
         """Time forwards behind a context of ordinary length."""
         cache = KVCache(self._model.cache_shape)
-        self._model.forward([0] * 256, cache, 0)
+        cache.keys.zero_()
+        cache.values.zero_()
+        cache.append([0] * ORDINARY_CONTEXT)
 
         def forward(rows: int) -> None:
             self._model.forward([0] * rows, cache, rows)
-            cache.truncate(256)
+            cache.truncate(ORDINARY_CONTEXT)
 
         curve = measure(forward)
         log.info("cost of a forward: %s", curve)

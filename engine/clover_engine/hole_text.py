@@ -32,8 +32,13 @@ class HoleText:
 
     @property
     def text(self) -> str:
-        """The text so far, up to the first stop string and without a half-written character."""
-        return _cut(self._decoded(), self._hole.stop)
+        """The text so far, up to the first stop string and without a half-written character.
+
+        While more may follow, an end that may become a stop string is held back.
+        """
+        text = _cut(self._decoded(), self._hole.stop)
+        ended = self.finish in (Finish.STOP, Finish.LENGTH)
+        return text if ended else _settled(text, self._hole.stop)
 
     def append(self, token: int, confidence: float) -> None:
         """Commit one token; sets `finish` when it completes a stop string or fills the hole."""
@@ -57,3 +62,9 @@ class HoleText:
 
 def _cut(text: str, stops: tuple[str, ...]) -> str:
     return text[: min((text.find(stop) for stop in stops if stop in text), default=len(text))]
+
+
+def _settled(text: str, stops: tuple[str, ...]) -> str:
+    """The text without an end that is the beginning of a stop string."""
+    begun = (n for stop in stops for n in range(1, len(stop)) if text.endswith(stop[:n]))
+    return text[: len(text) - max(begun, default=0)]

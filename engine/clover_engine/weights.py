@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -32,11 +33,15 @@ def load_folder(folder: Path, precision: str, device: torch.device) -> Qwen2:
                 return Int8Linear(kernels, weight, scale, bias)
             return Bf16Linear((weight.float() * scale[:, None]).to(device), bias)
 
-        layers = [
-            _layer(number, linear, lambda name: read(name).clone().to(device))
-            for number in range(config.num_hidden_layers)
-        ]
-        norm, head = read("norm").clone().to(device), linear("head")
+        def vector(name: str) -> torch.Tensor:
+            return read(name).clone().to(device)
+
+        # packing is most of the start-up and scales better over layers than within one
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            packed = pool.submit(linear, "head")
+            numbers = range(config.num_hidden_layers)
+            layers = list(pool.map(lambda number: _layer(number, linear, vector), numbers))
+            norm, head = vector("norm"), packed.result()
     # a second mapping: the pages that packing has touched are given back with the first, of which
     # nothing may be left (hence the clones)
     with safe_open(path, framework="pt") as file:

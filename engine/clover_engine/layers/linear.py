@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Protocol
 
 import torch
@@ -27,6 +28,41 @@ class Linear(Protocol):
         ...
 
 
+def _multiply_bytes(
+    rows: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, zero_points: torch.Tensor
+) -> torch.Tensor:
+    """(rows - 128) times the packed int8 weight, times scale: float32 [M, out]."""
+    y: torch.Tensor = torch.ops.onednn.qlinear_pointwise(
+        rows,
+        1.0,  # scale of the rows: each has its own, which the caller applies
+        128,  # zero point of the rows
+        packed,
+        scale,
+        zero_points,
+        None,  # bias
+        1.0,  # output scale
+        0,  # output zero point
+        torch.float32,
+        "none",  # what oneDNN does to the result, and its arguments
+        [],
+        "",
+    )
+    return y
+
+
+@cache
+def sums_saturate() -> bool:
+    """Whether this CPU's int8 products overflow: those without VNNI add two of them in 16 bits.
+
+    Asked of oneDNN itself, whose choice of instructions can be limited by the environment.
+    """
+    weight = torch.full((16, 64), 127, dtype=torch.int8)
+    packed = torch.ops.onednn.qlinear_prepack(weight, None)
+    ones, zeros = torch.ones(16), torch.zeros(16, dtype=torch.int32)
+    y = _multiply_bytes(torch.full((1, 64), 255, dtype=torch.uint8), packed, ones, zeros)
+    return bool((y != 127 * 127 * 64).any())
+
+
 class Int8Linear:
     """int8 weights [out, in] and activations as rows of bytes, multiplied by oneDNN."""
 
@@ -37,6 +73,9 @@ class Int8Linear:
         scale: torch.Tensor,
         bias: torch.Tensor | None = None,
     ) -> None:
+        if sums_saturate():
+            # half the weights' range keeps the sum of two products within 16 bits
+            weight, scale = (weight / 2).round_().to(torch.int8), scale * 2
         self._kernels = kernels
         self._packed = torch.ops.onednn.qlinear_prepack(weight, None)
         self._scale = scale / 127
@@ -53,21 +92,7 @@ class Int8Linear:
         return self._multiply(self._kernels.swiglu_to_rows(gate_up))
 
     def _multiply(self, rows: Rows) -> torch.Tensor:
-        y: torch.Tensor = torch.ops.onednn.qlinear_pointwise(
-            rows[0],
-            1.0,  # x scale: applied below, row by row
-            128,  # x zero point
-            self._packed,
-            self._scale,
-            self._zero_points,
-            None,  # bias
-            1.0,  # output scale
-            0,  # output zero point
-            torch.float32,
-            "none",  # what oneDNN does to the result, and its arguments
-            [],
-            "",
-        )
+        y = _multiply_bytes(rows[0], self._packed, self._scale, self._zero_points)
         y.mul_(rows[1])
         return y if self._bias is None else y.add_(self._bias)
 
