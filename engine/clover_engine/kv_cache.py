@@ -8,6 +8,15 @@ from dataclasses import dataclass
 
 import torch
 
+# Attention reads keys in whole units, what lies beyond the last token masked: sums over them are
+# then taken in one order, however many rows a forward has, and drafts change no bit.
+KEY_UNIT = 16
+
+
+def whole_units(length: int) -> int:
+    """The length rounded up to a multiple of KEY_UNIT."""
+    return -(-length // KEY_UNIT) * KEY_UNIT
+
 
 @dataclass(frozen=True, slots=True)
 class CacheShape:
@@ -65,8 +74,9 @@ class KVCache:
 
     def _allocate(self, capacity: int) -> tuple[torch.Tensor, torch.Tensor]:
         shape = self._shape
-        size = (shape.layers, shape.heads, capacity, shape.head_dim)
-        return torch.empty(size, device=shape.device), torch.empty(size, device=shape.device)
+        size = (shape.layers, shape.heads, whole_units(capacity), shape.head_dim)
+        # not `empty`: what is masked must still be a number
+        return torch.zeros(size, device=shape.device), torch.zeros(size, device=shape.device)
 
     def _move_to(self, capacity: int) -> None:
         length = len(self.tokens)

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from clover_engine.kernels.dispatch import Kernels
-from clover_engine.kv_cache import CacheShape, KVCache
+from clover_engine.kv_cache import CacheShape, KVCache, whole_units
 from clover_engine.layers.linear import Linear
 from clover_engine.layers.rotary import rotary_tables
 
@@ -109,24 +109,24 @@ class Qwen2:
         return self._head.after_norm(hidden[-logits:], self._norm, eps)
 
     def _attend(
-        self, qkv: torch.Tensor, cache: KVCache, number: int, mask: torch.Tensor | None
+        self, qkv: torch.Tensor, cache: KVCache, number: int, mask: torch.Tensor
     ) -> torch.Tensor:
         """Attention of the fused projections [M, out] over cache and block, float32 [M, hidden]."""
         start, rows = len(cache), qkv.shape[0]
+        seen = mask.shape[1]
         keys, values = cache.keys[number], cache.values[number]
         queries = self._kernels.rotate_and_store(qkv, self._cos, self._sin, keys, values, start)
         attended = functional.scaled_dot_product_attention(
             queries[None],
-            keys[None, :, : start + rows],
-            values[None, :, : start + rows],
+            keys[None, :, :seen],
+            values[None, :, :seen],
             attn_mask=mask,
         )
         by_head = attended.view(self.config.num_attention_heads, rows, -1)
         return by_head.transpose(0, 1).reshape(rows, -1)
 
-    def _causal_mask(self, rows: int, start: int) -> torch.Tensor | None:
-        """Which key each query may see, bool [group * rows, start + rows]; a lone row sees all."""
-        if rows == 1:
-            return None
-        seen = torch.ones(rows, start + rows, dtype=torch.bool, device=self.device).tril_(start)
-        return seen.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)
+    def _causal_mask(self, rows: int, start: int) -> torch.Tensor:
+        """Added to the scores: 0 where a query sees the key, else -inf; [group * rows, keys]."""
+        size = (rows, whole_units(start + rows))
+        mask = torch.full(size, float("-inf"), device=self.device).triu_(start + 1)
+        return mask.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)
