@@ -50,11 +50,11 @@ class Editor:
         self._client = LanguageClient("clover-write-demo", "1")
         self._status: asyncio.Queue[str] = asyncio.Queue()
 
-        self._client.feature("clover/status")(self._heard)
+        def heard(params: Any) -> None:
+            if params.message:
+                self._status.put_nowait(params.message)
 
-    def _heard(self, params: Any) -> None:
-        if params.message:
-            self._status.put_nowait(params.message)
+        self._client.feature("clover/status")(heard)
 
     async def start(self) -> None:
         """Start the server and shake hands."""

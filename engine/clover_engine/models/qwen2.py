@@ -94,9 +94,11 @@ class Qwen2:
     @torch.no_grad()
     def forward(self, tokens: Sequence[int], cache: KVCache, logits: int) -> torch.Tensor:
         """Read M tokens behind those in `cache`; float32 logits [logits, V] of the last rows."""
-        cache.reserve(len(tokens))
-        hidden = self._embedding(torch.tensor(tokens, device=self.device))
-        mask = self._causal_mask(len(tokens), len(cache))
+        rows = len(tokens)
+        padding = _few_shapes(rows) - rows
+        cache.reserve(rows + padding)
+        hidden = self._embedding(torch.tensor([*tokens, *[0] * padding], device=self.device))
+        mask = self._causal_mask(rows + padding, len(cache))
         eps = self.config.rms_norm_eps
         for number, layer in enumerate(self._layers):
             qkv = layer.qkv.after_norm(hidden, layer.attn_norm, eps)
@@ -106,7 +108,7 @@ class Qwen2:
         cache.append(tokens)
         if not logits:
             return hidden.new_empty(0, 0)
-        return self._head.after_norm(hidden[-logits:], self._norm, eps)
+        return self._head.after_norm(hidden[rows - logits : rows], self._norm, eps)
 
     def _attend(
         self, qkv: torch.Tensor, cache: KVCache, number: int, mask: torch.Tensor
@@ -130,3 +132,9 @@ class Qwen2:
         size = (rows, whole_units(start + rows))
         mask = torch.full(size, float("-inf"), device=self.device).triu_(start + 1)
         return mask.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)
+
+
+def _few_shapes(rows: int) -> int:
+    """The rows to compute for so many tokens: oneDNN compiles and keeps code for every number of
+    rows it meets, so prompts are padded; padding stands behind all tokens, where none sees it."""
+    return rows if rows <= 16 else -(-rows // 16) * 16
