@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clover_engine.api import MAX_HOLE_TOKENS
+from clover_engine.lookup import MAX_DRAFT
+from clover_engine.models.qwen2 import MAX_POSITIONS
 from clover_engine.prompt import (
     PREFIX_BUDGET,
     SUFFIX_BUDGET,
@@ -113,12 +116,16 @@ def test_edges_stand_still_when_the_cursor_moves_a_line() -> None:
     assert moves(spans) == 0
 
 
-def test_edges_stand_still_when_text_far_away_changes() -> None:
-    prefix, suffix = TEXTS["code"]
+@pytest.mark.parametrize("text", [code(200), code(1) * 200], ids=["lines", "the same line"])
+def test_edges_stand_still_when_text_far_away_changes(text: str) -> None:
     windows = Windows()
+    windows.cut("file", text, text)
+    prefix, suffix = text + code(12, 7), code(6, 8) + text
     before = windows.cut("file", prefix, suffix)
-    assert windows.cut("file", "import os\n" + prefix, suffix + "# end\n") == before
-    assert windows.cut("file", prefix[500:], suffix[:-500]) == before
+    assert before != Windows().cut("file", prefix, suffix)  # the edges are those of the first cut
+    assert windows.cut("file", "import os\n" + prefix, suffix + "# the end\n") == before
+    assert windows.cut("file", prefix, suffix) == before
+    assert windows.cut("file", prefix[9:], suffix[:-9]) == before
 
 
 def test_long_typing_moves_the_edge_in_coarse_steps() -> None:
@@ -131,10 +138,14 @@ def test_long_typing_moves_the_edge_in_coarse_steps() -> None:
 
 def test_deleting_moves_the_edge_back_in_coarse_steps() -> None:
     text = code(400)
-    places = cut_all((text[:end], "") for end in range(12000, 4000, -10))
+    ends = range(12000, 4000, -10)
+    places = cut_all((text[:end], "") for end in ends)
     steps = [first[0] - second[0] for first, second in pairwise(places) if first != second]
     assert 3 <= len(steps) <= 12
     assert min(steps) > 500
+    assert all(
+        end - start >= PREFIX_BUDGET.least for end, (start, _) in zip(ends, places, strict=True)
+    )
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -143,6 +154,12 @@ def test_a_window_is_worth_its_name(name: str) -> None:
     near_prefix, near_suffix = Windows().cut("file", prefix, suffix)
     assert size(near_prefix) >= PREFIX_BUDGET.least
     assert size(near_suffix) >= SUFFIX_BUDGET.least
+
+
+@pytest.mark.parametrize("sign", ["é", "中", "鿿", "🙂", "\udbff"])
+def test_no_character_is_cut_in_two(sign: str) -> None:
+    for extra in range(5):
+        cut_all([(sign * 3000 + "x" * extra, "x" * extra + sign * 3000)])
 
 
 def test_what_fits_is_not_cut() -> None:
@@ -243,6 +260,13 @@ def test_text_that_looks_special_does_not_end_a_part(
     for name in ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"):
         assert prompt.tokens.count(tokenizer.special(name)) == 1
     assert tokenizer.special("<|endoftext|>") not in prompt.tokens
+
+
+def test_the_longest_prompt_and_hole_have_positions(builder: PromptBuilder) -> None:
+    # the compiled kernels check no bounds; no text has more tokens than bytes
+    parts = len(builder.infill("", "").tokens)
+    windows = PREFIX_BUDGET.most + SUFFIX_BUDGET.most
+    assert parts + windows + MAX_HOLE_TOKENS + MAX_DRAFT < MAX_POSITIONS
 
 
 def test_a_family_nobody_described_is_unknown() -> None:

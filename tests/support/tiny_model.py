@@ -35,7 +35,7 @@ _NORMAL, _CONTROL, _USER_DEFINED, _UNUSED = 1, 3, 4, 5
 
 # `return` is reached from `ret`, so that a cursor behind `retu` stands inside a token
 _RETURN = ("r e", "re t", "u r", "ur n", "Ġ ret", "Ġret urn", "ret urn")
-_WORDS = ("Ġself", "Ġname", "Ġvalue", "def", "ĠĠĠĠ", "Ġ=", "():", "ĊĊ", "中", "的", "文字")
+_WORDS = ("Ġself", "Ġname", "Ġvalue", "def", "ĠĠĠĠ", "Ġ=", "():", "ĊĊ", "čĊ", "中", "的", "文字")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def byte_letters() -> list[str]:
 def _spell(word: str, letters: list[str]) -> str:
     """A word in byte letters; what is written in them already stays."""
     return "".join(
-        letter if letter in "ĠĊ" else "".join(letters[byte] for byte in letter.encode())
+        letter if letter in "ĠĊč" else "".join(letters[byte] for byte in letter.encode())
         for letter in word
     )
 
