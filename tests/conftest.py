@@ -16,4 +16,4 @@ def real_model() -> Path:
     try:
         return Store(load_config().cache_dir).require("coder-0.5b")
     except ModelMissing as missing:
-        pytest.skip(f"the real model is not on this machine: {missing}")
+        pytest.skip(str(missing))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clover_engine.engine import LocalEngine
     from tests.support.tiny_model import TinyModel
 
-SEEDS = range(30)
+SEEDS = range(20)
 # behind 300 tokens the prompt is read in three chunks
 LONG_PREFIX = "def name(self):\n    return self.value\n\n" * 12 + "def val"
 _names = count()
