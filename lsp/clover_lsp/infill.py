@@ -79,6 +79,8 @@ def settle(
     answer = (rules.first_line if one_line(trigger, rest) else rules.first_paragraph)(answer)
     if closed:
         answer = rules.within_pairs(answer, before, rest)
+    else:
+        answer = rules.without_full_stop(rules.until_rest(answer, rest), rest)
     answer = rules.without_overlap(answer, f"{rest}\n{below}")
     answer = rules.without_next_line(answer, before, below)
     answer = rules.trimmed(answer, at_line_end=closed)

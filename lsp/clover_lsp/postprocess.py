@@ -23,6 +23,10 @@ _PAIRS = {
     "‘": "’",
 }
 _QUOTES = "\"'`"
+_SENTENCE_ENDS = ".。"
+_SENTENCE_SIGNS = ",，、;；.。!！?？"
+# so many signs of the text right of the cursor are its mark
+_TELLING = 10
 # what an editor puts right of the cursor by itself, and a statement's end behind it
 _CLOSERS = re.compile(r"\s*[)\]}>\"'`，。）」』】》”’]*[:;,]?\s*")
 
@@ -133,6 +137,21 @@ def _by_chance(answer: str, after: str, size: int) -> bool:
     if size > 2 or not after[:size].isalnum():
         return False
     return answer[-size - 1 : -size].isalnum() or after[size : size + 1].isalnum()
+
+
+def until_rest(answer: str, rest: str) -> str:
+    """Cut `answer` where it goes on with `rest`, the text right of the cursor on its line.
+
+    Only the first signs of `rest` are compared, at least some letters of it: what follows them in
+    the answer may differ, and a few signs agree by chance.
+    """
+    start = rest.rstrip()[:_TELLING]
+    return answer.partition(start)[0] if len(start.strip()) >= _TELLING // 2 else answer
+
+
+def without_full_stop(answer: str, rest: str) -> str:
+    """No end of a sentence right before a sign that goes on with it or ends it."""
+    return answer.rstrip(_SENTENCE_ENDS) if rest[:1] and rest[0] in _SENTENCE_SIGNS else answer
 
 
 def without_next_line(answer: str, before: str, below: str) -> str:

@@ -111,6 +111,37 @@ def test_the_next_line_is_not_written_again(
 
 
 @pytest.mark.parametrize(
+    ("answer", "rest", "kept"),
+    [
+        ("restart the service.", " the service again. Settings are kept.", "restart"),
+        ("发布计划，测试部负责验收", "，测试部负责回归测试。", "发布计划，测试部负责验收"),
+        ("发布计划，测试部负责回归测试工作", "，测试部负责回归测试。", "发布计划"),
+        ("a, b)", ", b", "a, b)"),
+        ("x = 1", "", "x = 1"),
+        ("x = 1", "          y", "x = 1"),
+    ],
+)
+def test_an_answer_ends_where_the_rest_of_the_line_begins(
+    answer: str, rest: str, kept: str
+) -> None:
+    assert rules.until_rest(answer, rest) == kept
+
+
+@pytest.mark.parametrize(
+    ("answer", "rest", "kept"),
+    [
+        ("发布计划。", "，测试部负责。", "发布计划"),
+        ("the plan.", ", and more", "the plan"),
+        ("the plan.", " and more", "the plan."),
+        ("the plan.", "", "the plan."),
+        ("发布计划。", "。", "发布计划"),
+    ],
+)
+def test_a_sentence_ends_once(answer: str, rest: str, kept: str) -> None:
+    assert rules.without_full_stop(answer, rest) == kept
+
+
+@pytest.mark.parametrize(
     ("answer", "at_line_end", "kept"),
     [("a \nb\t", True, "a\nb"), ("a ", False, "a "), (" \n ", True, "")],
 )
