@@ -7,15 +7,38 @@ from time import perf_counter
 
 MEASURED_ROWS = (1, 4, 16)
 
+_LEARNED = 0.2  # share of a new observation in the estimate
+_FORGOTTEN = 0.02  # share of an estimate that each observation elsewhere takes away
+_ORDINARY_SLOPE = 0.03  # what each further row adds on an ordinary machine, in single rows
+
 
 class CostCurve:
-    """Milliseconds of a forward by rows, straight lines between the measured points."""
+    """Milliseconds of a forward by rows, straight lines between a few points.
+
+    The points are measured at start and follow every forward since. A point that is not observed
+    drifts to what it costs on an ordinary machine: else one bad measurement, which says that drafts
+    do not pay, would never be corrected, because without drafts it is never made again.
+    """
 
     def __init__(self, milliseconds: Mapping[int, float]) -> None:
         self._points = sorted(milliseconds.items())
 
     def __str__(self) -> str:
         return ", ".join(f"{rows} rows {cost:.0f} ms" for rows, cost in self._points)
+
+    def observe(self, rows: int, milliseconds: float) -> None:
+        """Learn from a forward; those of more rows than the curve describes tell nothing."""
+        if rows > self._points[-1][0]:
+            return
+        surprise = milliseconds / self(rows)
+        nearest = min(self._points, key=lambda point: abs(point[0] - rows))[0]
+        single = self(1)
+        self._points = [
+            (point, cost * (1 + _LEARNED * (surprise - 1)))
+            if point == nearest
+            else (point, cost + _FORGOTTEN * (single * _ordinary(point) - cost))
+            for point, cost in self._points
+        ]
 
     def __call__(self, rows: int) -> float:
         """Expected milliseconds of a forward of `rows` rows."""
@@ -41,6 +64,10 @@ class CostCurve:
             if speed > best_speed:
                 best, best_speed = length, speed
         return best
+
+
+def _ordinary(rows: int) -> float:
+    return 1 + _ORDINARY_SLOPE * (rows - 1)
 
 
 def measure(forward: Callable[[int], None], repeats: int = 2) -> CostCurve:

@@ -21,7 +21,7 @@ from clover_engine.kv_cache import KVCache
 from clover_engine.prompt import Prompt
 from clover_engine.sampler import Sampler
 
-PREFILL_ROWS = 128  # rows of one prefill forward: a cancel waits at most for one of them
+PREFILL_ROWS = 256  # the most rows of one prefill forward: a cancel waits at most for one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,12 @@ def fill_hole(
 def _read(
     prompt: Prompt, cache: KVCache, meter: Meter, keep: bool
 ) -> Generator[Forward | Draft, torch.Tensor | None, list[int]]:
-    """Read the prompt in chunks; with `keep`, the last chunk is left for the first verification."""
+    """Read the prompt in even chunks; with `keep`, the last one is left to be verified with."""
     pending = list(prompt.tokens[len(cache) :])
-    while len(pending) > PREFILL_ROWS or (pending and not keep):
-        chunk, pending = pending[:PREFILL_ROWS], pending[PREFILL_ROWS:]
+    chunks = -(-len(pending) // PREFILL_ROWS)
+    size = -(-len(pending) // max(chunks, 1))
+    for _ in range(chunks - 1 if keep else chunks):
+        chunk, pending = pending[:size], pending[size:]
         meter.received((yield Forward(cache, chunk, 0)))
     return pending
 

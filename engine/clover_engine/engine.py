@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 
 import torch
 
@@ -89,7 +90,10 @@ class LocalEngine:
         return LookupDrafter(context, self._curve, self._acceptance)
 
     def _forward(self, need: Forward) -> torch.Tensor:
-        return self._model.forward(need.tokens, need.cache, need.logits)
+        started = perf_counter()
+        logits = self._model.forward(need.tokens, need.cache, need.logits)
+        self._curve.observe(len(need.tokens), (perf_counter() - started) * 1000)
+        return logits
 
     def _measure(self) -> CostCurve:
         """Time forwards behind a context of ordinary length."""

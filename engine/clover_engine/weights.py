@@ -34,7 +34,8 @@ def load_folder(folder: Path, precision: str, device: torch.device) -> Qwen2:
             return Bf16Linear((weight.float() * scale[:, None]).to(device), bias)
 
         def vector(name: str) -> torch.Tensor:
-            return read(name).clone().to(device)
+            value: torch.Tensor = read(name).clone()
+            return value.to(device)
 
         # packing is most of the start-up and scales better over layers than within one
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:

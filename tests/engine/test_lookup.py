@@ -130,3 +130,26 @@ def test_a_proposal_of_nothing_teaches_nothing() -> None:
     assert drafter.propose(MAX_DRAFT) == []
     drafter.record(accepted=0)
     assert acceptance.rate(2) == before
+
+
+def test_a_curve_follows_what_it_observes() -> None:
+    curve = CostCurve({1: 10.0, 4: 12.0, 16: 20.0})
+    for _ in range(60):
+        curve.observe(1, 30.0)
+        curve.observe(16, 90.0)
+    assert curve(1) == pytest.approx(30.0, rel=0.1)
+    assert curve(16) == pytest.approx(90.0, rel=0.1)
+
+
+def test_a_bad_measurement_does_not_end_drafting_for_good() -> None:
+    curve = CostCurve({1: 50.0, 4: 900.0, 16: 900.0})
+    assert curve.best_draft(0.8, 8) == 0
+    for _ in range(300):
+        curve.observe(1, 50.0)
+    assert curve.best_draft(0.8, 8) > 0
+
+
+def test_longer_forwards_tell_nothing() -> None:
+    curve = CostCurve({1: 10.0, 16: 20.0})
+    curve.observe(128, 5000.0)
+    assert (curve(1), curve(16)) == (10.0, 20.0)
