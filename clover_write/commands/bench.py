@@ -33,6 +33,10 @@ HEI_EXAMPLES = """examples:
 """
 
 
+# beside the checkout, where the benchmark data of this project is kept
+DATA = Path("../shared/data/human-eval-infilling")
+
+
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `bench` and its benchmarks."""
     parser = subparsers.add_parser("bench", help="measure quality and speed against peers")
@@ -49,7 +53,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_hei_arguments(hei: argparse.ArgumentParser) -> None:
     hei.add_argument(
-        "--data", type=Path, required=True, metavar="DIR", help="folder of its task files"
+        "--data",
+        type=Path,
+        default=DATA,
+        metavar="DIR",
+        help=f"folder of its task files ({DATA})",
     )
     hei.add_argument("--kind", choices=KINDS, default=KINDS[0])
     hei.add_argument(

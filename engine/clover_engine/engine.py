@@ -37,6 +37,7 @@ log = logging.getLogger(__name__)
 CACHE_BYTES = 192 << 20
 FAMILY = "qwen2"
 ORDINARY_CONTEXT = 256  # tokens
+LAST_ANSWER = 64  # tokens of a document's last canvas that drafts are looked up in
 
 
 class LocalEngine:
@@ -79,15 +80,18 @@ class LocalEngine:
     def _infill(self, request: CanvasRequest, prefix: str, hole: Hole, suffix: str) -> Steps:
         prefix, suffix = self._windows.cut(request.document, prefix, suffix)
         prompt = self._prompts.infill(prefix, suffix)
+        drafter = self._drafter(request, prompt.tokens)
         # the last token is always read again: its logits begin the hole
         cache = self._caches.take(request.document, prompt.tokens[:-1])
         text = HoleText(hole, prompt.healed, self._vocabulary)
-        return fill_hole(prompt, text, cache, self._sampler, self._drafter(request, prompt.tokens))
+        return fill_hole(prompt, text, cache, self._sampler, drafter)
 
     def _drafter(self, request: CanvasRequest, context: Sequence[int]) -> Drafter:
         if request.drafting is Drafting.NONE:
             return NoDrafts()
-        return LookupDrafter(context, self._curve, self._acceptance)
+        # while the user types along, the last answer of the document is the best guess
+        answered = self._caches.last_tokens(request.document)[-LAST_ANSWER:]
+        return LookupDrafter(context, answered, self._curve, self._acceptance)
 
     def _forward(self, need: Forward) -> torch.Tensor:
         started = perf_counter()

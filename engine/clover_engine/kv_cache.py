@@ -118,6 +118,13 @@ class CacheStore:
             self._evict()
         return cache
 
+    def last_tokens(self, document: str) -> list[int]:
+        """What was last read and written in the document; empty when nothing is kept of it."""
+        for name, cache in reversed(self._caches.values()):
+            if document and name == document:
+                return list(cache.tokens)
+        return []
+
     def _best(self, document: str, tokens: Sequence[int]) -> tuple[KVCache | None, int]:
         best: KVCache | None = None
         longest = 0

@@ -30,9 +30,15 @@ class Acceptance:
 
 
 class LookupDrafter:
-    """Drafts for one job from its own context, as long as the cost curve says it pays."""
+    """Drafts for one job, looked up in its context and in the last answer, while they pay."""
 
-    def __init__(self, context: Sequence[int], curve: CostCurve, acceptance: Acceptance) -> None:
+    def __init__(
+        self,
+        context: Sequence[int],
+        answered: Sequence[int],
+        curve: CostCurve,
+        acceptance: Acceptance,
+    ) -> None:
         self._tokens: list[int] = []
         self._ends: dict[tuple[int, ...], int] = {}
         self._curve = curve
@@ -40,6 +46,10 @@ class LookupDrafter:
         self._match = 0
         self._drafted = 0
         self.extend(context)
+        if answered:
+            # later occurrences win: the answer stands behind the context, whose own end, where
+            # writing goes on, stands behind both
+            self.extend([*answered, *context[-_LONGEST:]])
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Read on: n-grams that end before the last token become findable."""

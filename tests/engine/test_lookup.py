@@ -70,7 +70,7 @@ def longest_match(tokens: Sequence[int]) -> int:
 def test_a_draft_is_what_followed_the_last_time(
     context: list[int], written: list[int], room: int
 ) -> None:
-    drafter = LookupDrafter(context, FLAT, Acceptance())
+    drafter = LookupDrafter(context, [], FLAT, Acceptance())
     drafter.extend(written)
     text = [*context, *written]
     place = longest_match(text)
@@ -80,7 +80,7 @@ def test_a_draft_is_what_followed_the_last_time(
 
 @given(few_tokens)
 def test_nothing_is_proposed_where_the_curve_says_it_loses(context: list[int]) -> None:
-    assert LookupDrafter(context, BY_THE_ROW, Acceptance()).propose(MAX_DRAFT) == []
+    assert LookupDrafter(context, [], BY_THE_ROW, Acceptance()).propose(MAX_DRAFT) == []
 
 
 def test_refusals_end_the_drafting_and_successes_bring_it_back() -> None:
@@ -90,7 +90,7 @@ def test_refusals_end_the_drafting_and_successes_bring_it_back() -> None:
     context = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4]
 
     def propose() -> LookupDrafter | None:
-        drafter = LookupDrafter(context, curve, acceptance)
+        drafter = LookupDrafter(context, [], curve, acceptance)
         return drafter if drafter.propose(MAX_DRAFT) else None
 
     refused = 0
@@ -126,7 +126,7 @@ def test_experience_fades() -> None:
 def test_a_proposal_of_nothing_teaches_nothing() -> None:
     acceptance = Acceptance()
     before = acceptance.rate(2)
-    drafter = LookupDrafter([1, 2, 3], FLAT, acceptance)
+    drafter = LookupDrafter([1, 2, 3], [], FLAT, acceptance)
     assert drafter.propose(MAX_DRAFT) == []
     drafter.record(accepted=0)
     assert acceptance.rate(2) == before
@@ -153,3 +153,9 @@ def test_longer_forwards_tell_nothing() -> None:
     curve = CostCurve({1: 10.0, 16: 20.0})
     curve.observe(128, 5000.0)
     assert (curve(1), curve(16)) == (10.0, 20.0)
+
+
+def test_the_last_answer_is_a_better_guess_than_the_context() -> None:
+    context, answered = [1, 2, 3, 9, 9, 1, 2, 3], [1, 2, 3, 4, 5, 6]
+    assert LookupDrafter(context, answered, FLAT, Acceptance()).propose(2) == [4, 5]
+    assert LookupDrafter(context, [], FLAT, Acceptance()).propose(2) == [9, 9]
