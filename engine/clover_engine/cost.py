@@ -7,8 +7,8 @@ from time import perf_counter
 
 MEASURED_ROWS = (1, 4, 16)
 
-_LEARNED = 0.2  # share of a new observation in the estimate
-_FORGOTTEN = 0.02  # share of an estimate that each observation elsewhere takes away
+_LEARNED = 0.4  # share of a new observation in the estimate
+_FORGOTTEN = 0.05  # share of an estimate that each observation elsewhere takes away
 _ORDINARY_SLOPE = 0.03  # what each further row adds on an ordinary machine, in single rows
 
 

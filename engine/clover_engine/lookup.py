@@ -45,18 +45,21 @@ class LookupDrafter:
         self._acceptance = acceptance
         self._match = 0
         self._drafted = 0
+        self._seam = 0
         self.extend(context)
         if answered:
             # later occurrences win: the answer stands behind the context, whose own end, where
             # writing goes on, stands behind both
-            self.extend([*answered, *context[-_LONGEST:]])
+            for part in (answered, context[-_LONGEST:]):
+                self._seam = len(self._tokens)
+                self.extend(part)
 
     def extend(self, tokens: Sequence[int]) -> None:
-        """Read on: n-grams that end before the last token become findable."""
+        """Read on: n-grams that end before the last token, on this side of a seam, are findable."""
         for token in tokens:
             end = len(self._tokens)
             for n in range(_SHORTEST, _LONGEST + 1):
-                if end >= n:
+                if end - n >= self._seam:
                     self._ends[tuple(self._tokens[end - n : end])] = end
             self._tokens.append(token)
 
