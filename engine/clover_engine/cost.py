@@ -70,21 +70,17 @@ def _ordinary(rows: int) -> float:
     return 1 + _ORDINARY_SLOPE * (rows - 1)
 
 
-def measure(forward: Callable[[int], None], repeats: int = 2) -> CostCurve:
-    """Time `forward(rows)` at a few sizes, after a warm-up.
+def measure(forward: Callable[[int], None]) -> CostCurve:
+    """Time `forward(rows)` at a few sizes, after a warm-up; more rows never cost less.
 
-    On a busy machine single runs say little: the fastest counts, and more rows never cost less.
+    Once is enough: what a busy machine spoils, the forwards to come correct.
     """
     forward(MEASURED_ROWS[-1])
     curve: dict[int, float] = {}
     least = 0.0
     for rows in MEASURED_ROWS:
-        least = max(least, min(_milliseconds(forward, rows) for _ in range(repeats)))
+        started = perf_counter()
+        forward(rows)
+        least = max(least, (perf_counter() - started) * 1000)
         curve[rows] = least
     return CostCurve(curve)
-
-
-def _milliseconds(forward: Callable[[int], None], rows: int) -> float:
-    started = perf_counter()
-    forward(rows)
-    return (perf_counter() - started) * 1000

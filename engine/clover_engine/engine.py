@@ -34,7 +34,7 @@ from clover_engine.weights import load_folder, load_gguf, load_vocabulary
 
 log = logging.getLogger(__name__)
 
-CACHE_BYTES = 192 << 20
+CACHE_BYTES = 96 << 20
 FAMILY = "qwen2"
 ORDINARY_CONTEXT = 256  # tokens
 LAST_ANSWER = 64  # tokens of a document's last canvas that drafts are looked up in
@@ -101,9 +101,7 @@ class LocalEngine:
 
     def _measure(self) -> CostCurve:
         """Time forwards behind a context of ordinary length."""
-        cache = KVCache(self._model.cache_shape)
-        cache.keys.zero_()
-        cache.values.zero_()
+        cache = KVCache(self._model.cache_shape, capacity=ORDINARY_CONTEXT)
         cache.append([0] * ORDINARY_CONTEXT)
 
         def forward(rows: int) -> None:

@@ -36,7 +36,7 @@ class CacheShape:
 class KVCache:
     """One token sequence with its keys and values, float32 [layers, heads, capacity, head_dim]."""
 
-    def __init__(self, shape: CacheShape, capacity: int = 512) -> None:
+    def __init__(self, shape: CacheShape, capacity: int = 128) -> None:
         self._shape = shape
         self.tokens: list[int] = []
         self.keys, self.values = self._allocate(capacity)
@@ -66,7 +66,7 @@ class KVCache:
 
     def fork(self, length: int) -> KVCache:
         """A copy of the first `length` tokens."""
-        copy = KVCache(self._shape, capacity=max(512, length * 3 // 2))
+        copy = KVCache(self._shape, capacity=max(128, length * 3 // 2))
         copy.tokens = self.tokens[:length]
         copy.keys[:, :, :length] = self.keys[:, :, :length]
         copy.values[:, :, :length] = self.values[:, :, :length]
