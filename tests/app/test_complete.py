@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from clover_write.cli import main
 from clover_write.commands.complete import Cursor, PlaceError, parse_place
 
-SCRIPTED = '# clover-fake: {"text": "return 灯 + 1\\nx"}\ndef f(灯):\n    return \n'
+SCRIPTED = '# clover-fake: {"text": "return 灯 + 1\\nx"}\ndef f(灯):\n    pass\n'
 
 
 @given(st.text("abc:\\/ 灯.", min_size=1), st.integers(1, 10**9), st.integers(1, 10**9))
