@@ -67,8 +67,10 @@ def test_a_fork_bomb_does_not_go_off(sandbox: Sandbox) -> None:
     ],
 )
 def test_files_outside_stay_as_they_are(sandbox: Sandbox, tmp_path: Path, action: str) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o777)
+    # others may come in and change what is there; the folders above are shared with other tests
+    tmp_path.chmod(0o777)
+    for folder in tmp_path.parents[:2]:
+        folder.chmod(0o711)
     kept = tmp_path / "kept.txt"
     kept.write_text("kept")
     kept.chmod(0o666)
