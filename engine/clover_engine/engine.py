@@ -29,8 +29,8 @@ from clover_engine.lookup import Acceptance, LookupDrafter
 from clover_engine.models.qwen2 import Qwen2
 from clover_engine.prompt import PromptBuilder, Windows, load_family
 from clover_engine.sampler import Sampler
-from clover_engine.tokenizer import TextTokenizer
-from clover_engine.weights import load_folder, load_gguf, load_vocabulary
+from clover_engine.tokenizer import TextTokenizer, Vocabulary
+from clover_engine.weights import TOKENIZER_FILE, load_folder, load_gguf, load_vocabulary
 
 log = logging.getLogger(__name__)
 
@@ -43,13 +43,20 @@ LAST_ANSWER = 64  # tokens of a document's last canvas that drafts are looked up
 class LocalEngine:
     """One model in this process. Implements `clover_engine.api.Engine`; not thread-safe."""
 
-    def __init__(self, name: str, precision: str, model: Qwen2, folder: Path) -> None:
-        family, tokenizer = load_family(FAMILY), TextTokenizer(folder / "tokenizer.json")
+    def __init__(
+        self,
+        name: str,
+        precision: str,
+        model: Qwen2,
+        tokenizer: TextTokenizer,
+        vocabulary: Vocabulary,
+    ) -> None:
+        family = load_family(FAMILY)
         end = [tokenizer.special(token) for token in family.end]
         self._name = name
         self._precision = precision
         self._model = model
-        self._vocabulary = load_vocabulary(folder)
+        self._vocabulary = vocabulary
         self._prompts = PromptBuilder(family, tokenizer, self._vocabulary)
         forbidden = set(self._vocabulary.without_bytes().tolist()) - set(end)
         self._sampler = Sampler(forbidden, end, model.device)
@@ -121,14 +128,17 @@ def load_engine(
     if precision == "int8" and device.type != "cpu":
         log.info("int8 kernels are for CPUs: running bf16 on %s", device)
         precision = "bf16"
-    return LocalEngine(model, precision, load_folder(folder, precision, device), folder)
+    weights, tokenizer = load_folder(folder, precision, device)
+    return LocalEngine(model, precision, weights, tokenizer, load_vocabulary(folder))
 
 
 def load_reference(gguf: Path, folder: Path, *, model: str, threads: int = 0) -> LocalEngine:
     """The bf16 engine straight from the GGUF that `folder` was converted from, for comparisons."""
     if not gguf.is_file():
         raise ModelError(f"{gguf} is not there: the bf16 reference reads the original GGUF")
-    return LocalEngine(model, "bf16", load_gguf(gguf, _prepare(threads)), folder)
+    weights = load_gguf(gguf, _prepare(threads))
+    tokenizer = TextTokenizer(folder / TOKENIZER_FILE)
+    return LocalEngine(model, "bf16", weights, tokenizer, load_vocabulary(folder))
 
 
 def _prepare(threads: int) -> torch.device:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,42 +14,57 @@ from clover_engine import convert
 from clover_engine.errors import ModelError
 from clover_engine.kernels.dispatch import kernels_for
 from clover_engine.layers.linear import Bf16Linear, Int8Linear, Linear
+from clover_engine.layers.packing import Packer
 from clover_engine.models.qwen2 import Embedding, Layer, Qwen2, Qwen2Config
-from clover_engine.tokenizer import Vocabulary
+from clover_engine.tokenizer import TextTokenizer, Vocabulary
 
 MODEL_FILE = "model.safetensors"
+TOKENIZER_FILE = "tokenizer.json"
 
 
-def load_folder(folder: Path, precision: str, device: torch.device) -> Qwen2:
-    """The model of a converted folder; "int8" runs as stored, "bf16" expands the int8 weights."""
+def load_folder(folder: Path, precision: str, device: torch.device) -> tuple[Qwen2, TextTokenizer]:
+    """Model and tokenizer of a converted folder; "int8" runs as stored, "bf16" expands the weights.
+
+    One call for both, since threads pack weights while Python reads the tokenizer.
+    """
     path = folder / MODEL_FILE
-    config, kernels = _config(path), kernels_for(device)
-    with safe_open(path, framework="pt") as file:
+    config, packer = _config(path), Packer()
+    with (
+        safe_open(path, framework="pt") as file,
+        ThreadPoolExecutor(
+            torch.get_num_threads(), initializer=torch.set_num_threads, initargs=(1,)
+        ) as pool,
+    ):
         read = file.get_tensor
 
+        def stored(name: str) -> tuple[torch.Tensor, torch.Tensor]:
+            return read(f"{name}.weight"), read(f"{name}.scale")
+
+        packed = {
+            name: pool.submit(packer.pack, *stored(name))
+            for name in (_linear_names(config) if precision == "int8" else ())
+        }
+
         def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
-            weight, scale = read(f"{name}.weight"), read(f"{name}.scale")
-            if precision == "int8":
-                return Int8Linear(kernels, weight, scale, bias)
+            if name in packed:
+                return Int8Linear(kernels, packed.pop(name).result(), bias)
+            weight, scale = stored(name)
             return Bf16Linear((weight.float() * scale[:, None]).to(device), bias)
 
         def vector(name: str) -> torch.Tensor:
             value: torch.Tensor = read(name).clone()
             return value.to(device)
 
-        # packing is most of the start-up and scales better over layers than within one
-        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            packed = pool.submit(linear, "head")
-            numbers = range(config.num_hidden_layers)
-            layers = list(pool.map(lambda number: _layer(number, linear, vector), numbers))
-            norm, head = vector("norm"), packed.result()
+        kernels, tokenizer = kernels_for(device), TextTokenizer(folder / TOKENIZER_FILE)
+        layers = [_layer(number, linear, vector) for number in range(config.num_hidden_layers)]
+        norm, head = vector("norm"), linear("head")
     # a second mapping: the pages that packing has touched are given back with the first, of which
     # nothing may be left (hence the clones)
     with safe_open(path, framework="pt") as file:
         embedding = Embedding(
             file.get_tensor("head.weight").to(device), file.get_tensor("head.scale").to(device)
         )
-    return Qwen2(config, kernels, embedding, layers, norm, head)
+    return Qwen2(config, kernels, embedding, layers, norm, head), tokenizer
 
 
 def load_gguf(path: Path, device: torch.device) -> Qwen2:
@@ -84,6 +99,12 @@ def load_vocabulary(folder: Path) -> Vocabulary:
             file.get_tensor("vocab.offsets"),
             file.get_tensor("vocab.order"),
         )
+
+
+def _linear_names(config: Qwen2Config) -> Iterator[str]:
+    yield "head"  # by far the largest: packed beside all others
+    for number in range(config.num_hidden_layers):
+        yield from (f"layers.{number}.{part}" for part in ("qkv", "o", "gate_up", "down"))
 
 
 def _layer(

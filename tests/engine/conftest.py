@@ -66,6 +66,14 @@ def float_engine(tiny_model: TinyModel, flat_curve: None) -> LocalEngine:
     """The engine over float32 layers, in which the number of rows changes last bits only."""
     from clover_engine.engine import LocalEngine
     from clover_engine.kernels import cpu
+    from clover_engine.tokenizer import TextTokenizer
+    from clover_engine.weights import load_vocabulary
     from tests.support.float_model import load_float
 
-    return LocalEngine("tiny", "float32", load_float(tiny_model.gguf, cpu), tiny_model.folder)
+    return LocalEngine(
+        "tiny",
+        "float32",
+        load_float(tiny_model.gguf, cpu),
+        TextTokenizer(tiny_model.folder / "tokenizer.json"),
+        load_vocabulary(tiny_model.folder),
+    )

@@ -16,6 +16,7 @@ from clover_engine.kernels import cpu, reference
 from clover_engine.kernels.dispatch import Kernels
 from clover_engine.kv_cache import KVCache
 from clover_engine.layers.linear import Int8Linear
+from clover_engine.layers.packing import Packer
 from clover_engine.models.qwen2 import Qwen2
 from clover_engine.weights import load_folder, load_gguf
 from tests.support.float_model import load_float
@@ -32,8 +33,8 @@ EXACT = 2e-5
 Loader = Callable[["TinyModel"], Qwen2]
 PRECISIONS: dict[str, tuple[Loader, float]] = {
     "bf16": (lambda tiny: load_gguf(tiny.gguf, CPU), 0.05),
-    "int8": (lambda tiny: load_folder(tiny.folder, "int8", CPU), 0.12),
-    "bf16 of int8": (lambda tiny: load_folder(tiny.folder, "bf16", CPU), 0.12),
+    "int8": (lambda tiny: load_folder(tiny.folder, "int8", CPU)[0], 0.12),
+    "bf16 of int8": (lambda tiny: load_folder(tiny.folder, "bf16", CPU)[0], 0.12),
 }
 
 
@@ -47,7 +48,7 @@ def float_model(request: pytest.FixtureRequest, tiny_model: TinyModel) -> Qwen2:
 @pytest.fixture(scope="module")
 def int8_model(tiny_model: TinyModel) -> Qwen2:
     """The model as it ships."""
-    return load_folder(tiny_model.folder, "int8", CPU)
+    return load_folder(tiny_model.folder, "int8", CPU)[0]
 
 
 def random_tokens(count: int, seed: int = 1) -> list[int]:
@@ -145,7 +146,7 @@ def test_an_int8_row_is_the_same_beside_any_others(
 ) -> None:
     random = torch.Generator().manual_seed(seed)
     weight = torch.randint(-127, 128, (out, into), generator=random, dtype=torch.int8)
-    linear = Int8Linear(cpu, weight, torch.rand(out, generator=random))
+    linear = Int8Linear(cpu, Packer().pack(weight, torch.rand(out, generator=random)))
     # rows of very different sizes: one scale for all of them would drown the small ones
     x = torch.randn(rows, into, generator=random) * 10.0 ** torch.arange(rows)[:, None]
     together = linear(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import replace
 from typing import Protocol
 
 import torch
@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from clover_engine.kernels.dispatch import Kernels
 from clover_engine.kernels.reference import Rows
+from clover_engine.layers.packing import Packed
 
 
 class Linear(Protocol):
@@ -28,58 +29,12 @@ class Linear(Protocol):
         ...
 
 
-def _multiply_bytes(
-    rows: torch.Tensor, packed: torch.Tensor, scale: torch.Tensor, zero_points: torch.Tensor
-) -> torch.Tensor:
-    """(rows - 128) times the packed int8 weight, times scale: float32 [M, out]."""
-    y: torch.Tensor = torch.ops.onednn.qlinear_pointwise(
-        rows,
-        1.0,  # scale of the rows: each has its own, which the caller applies
-        128,  # zero point of the rows
-        packed,
-        scale,
-        zero_points,
-        None,  # bias
-        1.0,  # output scale
-        0,  # output zero point
-        torch.float32,
-        "none",  # what oneDNN does to the result, and its arguments
-        [],
-        "",
-    )
-    return y
-
-
-@cache
-def sums_saturate() -> bool:
-    """Whether this CPU's int8 products overflow: those without VNNI add two of them in 16 bits.
-
-    Asked of oneDNN itself, whose choice of instructions can be limited by the environment.
-    """
-    weight = torch.full((16, 64), 127, dtype=torch.int8)
-    packed = torch.ops.onednn.qlinear_prepack(weight, None)
-    ones, zeros = torch.ones(16), torch.zeros(16, dtype=torch.int32)
-    y = _multiply_bytes(torch.full((1, 64), 255, dtype=torch.uint8), packed, ones, zeros)
-    return bool((y != 127 * 127 * 64).any())
-
-
 class Int8Linear:
     """int8 weights [out, in] and activations as rows of bytes, multiplied by oneDNN."""
 
-    def __init__(
-        self,
-        kernels: Kernels,
-        weight: torch.Tensor,
-        scale: torch.Tensor,
-        bias: torch.Tensor | None = None,
-    ) -> None:
-        if sums_saturate():
-            # half the weights' range keeps the sum of two products within 16 bits
-            weight, scale = (weight / 2).round_().to(torch.int8), scale * 2
+    def __init__(self, kernels: Kernels, packed: Packed, bias: torch.Tensor | None = None) -> None:
         self._kernels = kernels
-        self._packed = torch.ops.onednn.qlinear_prepack(weight, None)
-        self._scale = scale / 127
-        self._zero_points = torch.zeros(len(scale), dtype=torch.int32)
+        self._packed = replace(packed, scale=packed.scale / 127)
         self._bias = bias
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -92,8 +47,7 @@ class Int8Linear:
         return self._multiply(self._kernels.swiglu_to_rows(gate_up))
 
     def _multiply(self, rows: Rows) -> torch.Tensor:
-        y = _multiply_bytes(rows[0], self._packed, self._scale, self._zero_points)
-        y.mul_(rows[1])
+        y = self._packed.multiply(rows[0]).mul_(rows[1])
         return y if self._bias is None else y.add_(self._bias)
 
 
