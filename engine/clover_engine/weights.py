@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -29,12 +30,7 @@ def load_folder(folder: Path, precision: str, device: torch.device) -> tuple[Qwe
     """
     path = folder / MODEL_FILE
     config, packer = _config(path), Packer()
-    with (
-        safe_open(path, framework="pt") as file,
-        ThreadPoolExecutor(
-            torch.get_num_threads(), initializer=torch.set_num_threads, initargs=(1,)
-        ) as pool,
-    ):
+    with safe_open(path, framework="pt") as file, _single_threads() as pool:
         read = file.get_tensor
 
         def stored(name: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -99,6 +95,16 @@ def load_vocabulary(folder: Path) -> Vocabulary:
             file.get_tensor("vocab.offsets"),
             file.get_tensor("vocab.order"),
         )
+
+
+@contextmanager
+def _single_threads() -> Iterator[Executor]:
+    """As many workers as torch has threads, in which torch has one: more would wait for another."""
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        yield pool
+    # what a thread sets is also the default of threads to come
+    torch.set_num_threads(threads)
 
 
 def _linear_names(config: Qwen2Config) -> Iterator[str]:
