@@ -23,11 +23,26 @@ class Literal:
 class Hole:
     """A span to be written: at most `max_tokens`, ending before the first of `stop` it would write.
 
-    `max_tokens=0` writes nothing: the request then only reads the context into the cache.
+    `max_tokens=0` writes nothing: the request then only reads the context into the cache. With
+    `choices` the hole takes one of them, whole; with `pattern`, a regular expression in the syntax
+    of Rust's regex crate, all of its text matches. `hint` says in words what belongs here.
     """
 
     max_tokens: int = 64
     stop: tuple[str, ...] = ()
+    choices: tuple[str, ...] | None = None
+    pattern: str | None = None
+    hint: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_tokens <= MAX_HOLE_TOKENS:
+            raise RequestError(f"a hole takes 0 to {MAX_HOLE_TOKENS} tokens, not {self.max_tokens}")
+        if "" in self.stop:
+            raise RequestError("an empty stop string would end the hole before it begins")
+        if self.choices is not None and not self.choices:
+            raise RequestError("the choices of a hole are empty: nothing could be written there")
+        if self.choices is not None and self.pattern is not None:
+            raise RequestError("a hole has either choices or a pattern, not both")
 
 
 Segment: TypeAlias = Literal | Hole
@@ -49,7 +64,7 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CanvasRequest:
-    """A canvas of literals and holes; today one hole between two literals (infill).
+    """A canvas of literals and holes: an infill is literal, hole, literal.
 
     `document` names the text the canvas was cut from (a URI, a path): its cache is kept under that
     name, and a newer interactive request of the same name supersedes an older one. A job that is
@@ -63,16 +78,8 @@ class CanvasRequest:
     deadline_ms: int | None = None
 
     def __post_init__(self) -> None:
-        holes = [segment for segment in self.segments if isinstance(segment, Hole)]
-        if not holes:
+        if not any(isinstance(segment, Hole) for segment in self.segments):
             raise RequestError("the canvas has no hole: nothing to fill")
-        for hole in holes:
-            if not 0 <= hole.max_tokens <= MAX_HOLE_TOKENS:
-                raise RequestError(
-                    f"a hole takes 0 to {MAX_HOLE_TOKENS} tokens, not {hole.max_tokens}"
-                )
-            if "" in hole.stop:
-                raise RequestError("an empty stop string would end the hole before it begins")
         if self.deadline_ms is not None and self.deadline_ms < 0:
             raise RequestError(f"a deadline lies in the future, not at {self.deadline_ms} ms")
 
