@@ -29,7 +29,7 @@ def load_folder(folder: Path, precision: str, device: torch.device) -> tuple[Qwe
     One call for both, since threads pack weights while Python reads the tokenizer.
     """
     path = folder / MODEL_FILE
-    config, packer = _config(path), Packer()
+    config, packer = read_config(path), Packer()
     with safe_open(path, framework="pt") as file, _single_threads() as pool:
         read = file.get_tensor
 
@@ -129,7 +129,7 @@ def _layer(
     )
 
 
-def _config(path: Path) -> Qwen2Config:
+def read_config(path: Path) -> Qwen2Config:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -1,0 +1,1 @@
+"""Training of the block adapter: `python -m clover_engine.adapt --help`."""

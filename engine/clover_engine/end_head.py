@@ -1,0 +1,33 @@
+"""Says how likely a hole ends behind a written token, from the model's own states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional
+
+LEAST = -12.0  # log-likelihoods below are all the same
+
+
+@dataclass(frozen=True, slots=True)
+class EndHead:
+    """A two-layer head: float32 weights [inner, F], [inner], [1, inner], [1]."""
+
+    inner_weight: torch.Tensor
+    inner_bias: torch.Tensor
+    outer_weight: torch.Tensor
+    outer_bias: torch.Tensor
+
+    def __call__(self, features: torch.Tensor) -> torch.Tensor:
+        """features float32 [R, F] -> the chance that the hole ends there, float32 [R]."""
+        inner = functional.gelu(functional.linear(features, self.inner_weight, self.inner_bias))
+        return functional.linear(inner, self.outer_weight, self.outer_bias)[:, 0].sigmoid()
+
+
+def likelihoods(logits: torch.Tensor, right: int) -> torch.Tensor:
+    """Log-likelihoods, floored, of the right context's first token and of the best token next:
+    logits float32 [R, V] -> float32 [R, 2]."""
+    best = logits.max(-1).values
+    both = torch.stack((logits[:, right], best), 1) - logits.logsumexp(-1, keepdim=True)
+    return both.clamp_min(LEAST)
