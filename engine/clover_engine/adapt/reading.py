@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from clover_engine.adapt.examples import Example
 from clover_engine.prompt import Family
+from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 
 RIGHT = 8  # tokens of the right context that are kept for pinning
@@ -40,27 +41,33 @@ class Reader:
     def read(self, example: Example, most: int) -> Reading | None:
         """The reading of an example, its prefix cut to keep `most` tokens; None where that fails.
 
-        Prefix and middle are tokenised as one, as token healing writes them.
+        The text is tokenised as one, and the hole ends with the token that its last character and
+        the beginning of the right text fall into: so does the text that the engine lets be written.
         """
-        suffix = self._tokenizer.encode(example.suffix)
+        again = beginning(example.suffix)
+        suffix = self._tokenizer.encode(example.suffix[len(again) :])
         head: list[int] = []
         for part in self._parts:
             head.extend(suffix if isinstance(part, str) else (part,))
-        text = self._tokenizer.encode(example.prefix + example.middle)
-        middle = self._length_within(text, len(example.prefix.encode()))
+        text = self._tokenizer.encode(example.prefix + example.middle + example.suffix)
+        middle, _ = self._within(text, len(example.prefix.encode()))
+        size = len((example.prefix + example.middle + again).encode())
+        end, inside = self._within(text, size)
+        end += inside
+        right, text = text[end : end + RIGHT], text[:end]
         spare = most - len(head) - len(text)
         if spare < 0:
             text, middle = text[-spare:], middle + spare
         if middle < 8 or middle >= len(text):
             return None
-        return Reading(
-            (*head, *text), len(head), len(head) + middle, tuple(suffix[:RIGHT]), self._end
-        )
+        return Reading((*head, *text), len(head), len(head) + middle, tuple(right), self._end)
 
-    def _length_within(self, tokens: list[int], size: int) -> int:
-        """How many tokens lie within the first `size` bytes."""
+    def _within(self, tokens: list[int], size: int) -> tuple[int, bool]:
+        """How many whole tokens lie within the first `size` bytes, and whether more bytes do."""
         for count, token in enumerate(tokens):
+            if size <= 0:
+                return count, False
             size -= len(self._vocabulary.token_bytes(token))
             if size < 0:
-                return count
-        return len(tokens)
+                return count, True
+        return len(tokens), False
