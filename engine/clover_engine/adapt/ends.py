@@ -61,8 +61,7 @@ def features_of(
     """float32 [positions, 3 * H + 2]."""
     logits = backbone.logits(context.last[wanted]).float()
     taps = context.taps[wanted].float().flatten(1)
-    right = reading.right[0] if reading.right else reading.end_token
-    return torch.cat((taps, likelihoods(logits, right)), 1)
+    return torch.cat((taps, likelihoods(logits, reading.follows)), 1)
 
 
 def train(shards: Path, seed: int = 0) -> EndHead:

@@ -16,12 +16,14 @@ END_TOKEN = "<|endoftext|>"
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Token sequence of an example: `tokens` = prompt and middle; `first` is where the prefix
-    begins in them, `middle` where the hole does; `right` are the first tokens of the suffix."""
+    begins in them, `middle` where the hole does; `right` are the first tokens behind the hole, and
+    `follows` is the first token of the suffix as it stands in the prompt."""
 
     tokens: tuple[int, ...]
     first: int
     middle: int
     right: tuple[int, ...]
+    follows: int
     end_token: int
 
 
@@ -60,7 +62,14 @@ class Reader:
             text, middle = text[-spare:], middle + spare
         if middle < 8 or middle >= len(text):
             return None
-        return Reading((*head, *text), len(head), len(head) + middle, tuple(right), self._end)
+        return Reading(
+            tokens=(*head, *text),
+            first=len(head),
+            middle=len(head) + middle,
+            right=tuple(right),
+            follows=suffix[0] if suffix else self._end,
+            end_token=self._end,
+        )
 
     def _within(self, tokens: list[int], size: int) -> tuple[int, bool]:
         """How many whole tokens lie within the first `size` bytes, and whether more bytes do."""
