@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from clover_engine import errors
@@ -53,8 +53,9 @@ class FakeEngine:
     3. the rest of another line of the document that begins like the cursor's line;
     4. nothing.
 
-    Stop strings, `max_tokens` (a token is a word or a run of signs) and deadlines hold as in the
-    real engine.
+    Of several holes each takes the next script of the document, those left over go on with 2. A
+    hole with choices takes the first. Stop strings, `max_tokens` (a token is a word or a run of
+    signs) and deadlines hold as in the real engine.
     """
 
     def __init__(self, script: Script | None = None) -> None:
@@ -62,10 +63,14 @@ class FakeEngine:
         self.info = EngineInfo(model="fake", precision="none", device="cpu")
 
     def start(self, request: CanvasRequest) -> Steps:
-        """The steps of one job; raises RequestError unless the canvas has exactly one hole."""
-        prefix, hole, suffix = _split(request)
-        script = _marked(prefix, suffix) or self._script or Script(_copied(prefix, suffix))
-        return _write(script, hole, prompt_tokens=len(_TOKEN.findall(prefix + suffix)))
+        """The steps of one job; raises RequestError for a script that cannot be read."""
+        holes = [at for at, part in enumerate(request.segments) if isinstance(part, Hole)]
+        marked = _marked(request.segments, holes)
+        scripts = [
+            script or self._script or Script(_copied(*_around(request.segments, at)))
+            for script, at in zip(marked, holes, strict=True)
+        ]
+        return _write(scripts, request.segments)
 
     def forward(self, needs: Sequence[float]) -> Sequence[None]:
         """Takes as long as the slowest need, in milliseconds."""
@@ -73,24 +78,27 @@ class FakeEngine:
         return [None] * len(needs)
 
 
-def _split(request: CanvasRequest) -> tuple[str, Hole, str]:
-    holes = [(at, part) for at, part in enumerate(request.segments) if isinstance(part, Hole)]
-    if len(holes) != 1:
-        raise errors.RequestError(f"the fake engine fills one hole, not {len(holes)}")
-    at, hole = holes[0]
-    return _text(request.segments[:at]), hole, _text(request.segments[at + 1 :])
+def _around(segments: Sequence[Segment], at: int) -> tuple[str, str]:
+    return _text(segments[:at]), _text(segments[at + 1 :])
 
 
 def _text(segments: Sequence[Segment]) -> str:
     return "".join(part.text for part in segments if isinstance(part, Literal))
 
 
-def _marked(prefix: str, suffix: str) -> Script | None:
-    _, found, script = prefix.rpartition(MARKER)
-    if not found:
-        _, found, script = suffix.partition(MARKER)
-    if not found:
-        return None
+def _marked(segments: Sequence[Segment], holes: Sequence[int]) -> list[Script | None]:
+    """For each hole its script in the document, None where there is none for it."""
+    if len(holes) == 1:
+        prefix, suffix = _around(segments, holes[0])
+        _, found, script = prefix.rpartition(MARKER)
+        if not found:
+            _, found, script = suffix.partition(MARKER)
+        return [_read(script) if found else None]
+    scripts = [_read(script) for script in _text(segments).split(MARKER)[1:]]
+    return [*scripts, *[None] * len(holes)][: len(holes)]
+
+
+def _read(script: str) -> Script:
     try:
         fields, _ = json.JSONDecoder().raw_decode(script.lstrip(" "))
         return Script(**fields)
@@ -111,8 +119,33 @@ def _copied(prefix: str, suffix: str) -> str:
     return ""
 
 
-def _write(script: Script, hole: Hole, prompt_tokens: int) -> Steps:
-    """Write the script's tokens in even portions; each forward is a need of `step_ms`."""
+def _write(scripts: Sequence[Script], segments: Sequence[Segment]) -> Steps:
+    """Fill one hole after the other; once time is up the holes left stay empty."""
+    fills: list[Fill] = []
+    forwards = 0
+    holes = (part for part in segments if isinstance(part, Hole))
+    for number, (script, hole) in enumerate(zip(scripts, holes, strict=True)):
+        if fills and fills[-1].finish is Finish.DEADLINE:
+            fills.append(Fill("", script.confidence, Finish.DEADLINE))
+            continue
+        fill, done = yield from _written(script, hole, number)
+        fills.append(fill)
+        forwards += done
+    stats = Stats(
+        forwards=forwards,
+        tokens=sum(len(_TOKEN.findall(fill.text)) for fill in fills),
+        prompt_tokens=len(_TOKEN.findall(_text(segments))),
+    )
+    return Filled(tuple(fills), stats)
+
+
+def _written(
+    script: Script, hole: Hole, number: int
+) -> Generator[float | Draft, None, tuple[Fill, int]]:
+    """Write the script's tokens in even portions; each forward is a need of `step_ms`.
+
+    Returns the fill and how many forwards it took.
+    """
     text, finish = _limited(script.text, hole)
     tokens = _TOKEN.findall(text)
     forwards = script.steps or max(len(tokens), 1)
@@ -122,16 +155,17 @@ def _write(script: Script, hole: Hole, prompt_tokens: int) -> Steps:
             yield script.step_ms
             written = "".join(tokens[: len(tokens) * done // forwards])
             if hole.max_tokens:
-                yield Draft(written)
+                yield Draft(written, number)
     except DeadlinePassed:
         finish = Finish.DEADLINE
     if script.error and finish is not Finish.DEADLINE:
         raise _scripted_error(script.error)
-    stats = Stats(forwards=done, tokens=len(_TOKEN.findall(written)), prompt_tokens=prompt_tokens)
-    return Filled((Fill(written, script.confidence, finish),), stats)
+    return Fill(written, script.confidence, finish), done
 
 
 def _limited(text: str, hole: Hole) -> tuple[str, Finish]:
+    if hole.choices:
+        return hole.choices[0], Finish.STOP
     ends = [at for stop in hole.stop if (at := text.find(stop)) >= 0]
     text = text[: min(ends, default=len(text))]
     tokens = _TOKEN.findall(text)

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from clover_engine.api import CanvasRequest, Engine, Fill, Finish, Hole, Literal, infill_request
+from clover_engine.api import (
+    CanvasRequest,
+    Draft,
+    Engine,
+    Fill,
+    Finish,
+    Hole,
+    Literal,
+    Segment,
+    infill_request,
+)
 from clover_engine.errors import RequestError
 from clover_engine.fake import FakeEngine, Script
 from clover_engine.inproc import InprocClient
@@ -62,6 +72,27 @@ async def test_a_script_that_cannot_be_read_is_an_error(marked: str) -> None:
         await fill(marked)
 
 
-async def test_one_hole_only() -> None:
-    with pytest.raises(RequestError, match="one hole"):
-        FakeEngine().start(CanvasRequest((Hole(), Literal("x"), Hole())))
+async def fill_all(*segments: Segment, script: Script | None = None) -> tuple[Fill, ...]:
+    client = InprocClient(Runner(lambda: FakeEngine(script)))
+    drafts: list[Draft] = []
+    try:
+        filled = await client.fill(CanvasRequest(segments), drafts.append)
+    finally:
+        await client.close()
+    last = {draft.hole: draft.text for draft in drafts}
+    assert [last[at] for at in range(len(filled.fills))] == [fill.text for fill in filled.fills]
+    return filled.fills
+
+
+async def test_each_of_several_holes_takes_the_next_script_then_copies() -> None:
+    marks = Literal('clover-fake: {"text": "one"}\nclover-fake: {"text": "two three"}\nsum = 1\nsu')
+    fills = await fill_all(Hole(), marks, Hole(1), Literal("\nsum"), Hole())
+    assert [fill.text for fill in fills] == ["one", "two", " = 1"]
+    assert [fill.finish for fill in fills] == [Finish.STOP, Finish.LENGTH, Finish.STOP]
+    fills = await fill_all(Hole(), Hole(), script=Script("made with"))
+    assert [fill.text for fill in fills] == ["made with", "made with"]
+
+
+async def test_a_hole_with_choices_takes_the_first() -> None:
+    hole = Hole(1, choices=("two words", "x"))
+    assert [fill.text for fill in await fill_all(hole, Literal(" "), Hole())] == ["two words", ""]
