@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from clover_engine.errors import CloverError
 from clover_write import __version__
 
-COMMANDS = ("complete", "lsp", "engine", "stop", "models", "doctor", "bench")
+COMMANDS = ("complete", "fill", "lsp", "engine", "stop", "models", "doctor", "bench")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,6 +41,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         epilog="first steps:\n"
         "  clover-write models pull coder-0.5b    fetch the embedded model (491 MB)\n"
         "  clover-write complete notes.md:12:1    what would be written there\n"
+        "  clover-write fill notes.md --diff      what would stand in its [MASK]s and ____s\n"
         "  clover-write lsp --stdio               what an editor starts\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -23,11 +23,10 @@ examples:
   clover-write complete src/app.py:40:13 --json
   clover-write complete 'C:\\work\\app.py:3:4' --engine inproc
 """
-MAX_BYTES = 10 * 1024 * 1024
 
 
 class PlaceError(CloverError):
-    """The file or the place in it cannot be completed."""
+    """There is no such place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +60,10 @@ def run(args: argparse.Namespace) -> int:
 
     from clover_write.app import connect
     from clover_write.config import load_config
+    from clover_write.text_file import read_text_file
 
     cursor = parse_place(args.place)
-    document = read_document(cursor.path)
+    document = read_text_file(cursor.path).document
     offset = offset_of(document, cursor)
     config = load_config()
     client = connect(replace(config, engine=args.engine or config.engine))
@@ -81,36 +81,6 @@ def parse_place(place: str) -> Cursor:
     if line < 1 or column < 1:
         raise PlaceError(f"{place!r} lies before the file: lines and columns count from 1")
     return Cursor(Path(path), line, column)
-
-
-def read_document(path: Path) -> Document:
-    """The file as an editor would show it. Raises PlaceError for what is no text to complete."""
-    from clover_lsp.documents import Document
-    from clover_lsp.exclusions import is_secret
-    from clover_lsp.positions import IndexedText
-
-    if path.is_dir():
-        raise PlaceError(f"{path} is a folder: name a file in it")
-    try:
-        uri = path.absolute().as_uri()
-        if is_secret(uri):
-            raise PlaceError(f"{path} may hold secrets: such files are never read into a prompt")
-        if path.stat().st_size > MAX_BYTES:
-            raise PlaceError(f"{path} is larger than 10 MB: complete in a smaller file")
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise PlaceError(f"{path} does not exist: check the path") from error
-    except (OSError, ValueError) as error:
-        raise PlaceError(f"{path} cannot be read: {error}") from error
-    if b"\0" in data:
-        raise PlaceError(f"{path} is a binary file, it has NUL bytes: name a text file")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise PlaceError(
-            f"{path} is not UTF-8, see byte {error.start}: convert it to UTF-8 first"
-        ) from error
-    return Document(uri, "", 0, IndexedText.of(text))
 
 
 def offset_of(document: Document, cursor: Cursor) -> int:
