@@ -1,0 +1,285 @@
+"""What the text of a hole may be: asked for the next tokens, told of each one, taken back at will.
+
+Every constraint is over `healed` (the bytes that token healing took back, to be spelled first) and
+the text behind it, so that a token may lie across the two and all constraints intersect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, reduce
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clover_engine.api import Hole
+from clover_engine.errors import RequestError
+from clover_engine.pattern import Mask, Patterns
+from clover_engine.tokenizer import TextTokenizer, Vocabulary
+
+
+class Constraint(Protocol):
+    """Which tokens may come next in a hole, given those written so far."""
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the text may end here."""
+        ...
+
+    @property
+    def must_end(self) -> bool:
+        """Whether the text is complete and nothing may follow. Raises RequestError as `allowed`."""
+        ...
+
+    def allowed(self) -> Mask | None:
+        """bool [V], not to be changed: the tokens that may come next; None for all with bytes.
+
+        A token without bytes is never allowed: whether an end token may come, `may_end` says.
+        Raises RequestError at a dead end: when nothing may come next and the text may not end.
+        """
+        ...
+
+    def advance(self, token: int) -> None:
+        """Note that an allowed token was written."""
+        ...
+
+    def rollback(self, count: int) -> None:
+        """Take the last `count` tokens back."""
+        ...
+
+
+class Constraints:
+    """Makes constraints over one vocabulary; tables are built when first asked for and kept."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._patterns = Patterns(vocabulary)
+
+    def of(self, hole: Hole, healed: bytes = b"") -> Constraint | None:
+        """What `hole` asks for behind `healed`; None when anything may be written.
+
+        Raises RequestError when nothing could be.
+        """
+        if not hole.max_tokens:
+            return None
+        if hole.choices is not None:
+            return self.choices(hole.choices, healed)
+        if hole.pattern is not None:
+            return self._patterns.compile(hole.pattern, hole.max_tokens, healed)
+        return Spelled(healed, self._vocabulary) if healed else None
+
+    def choices(self, choices: Iterable[str], healed: bytes = b"") -> Choices:
+        """One of `choices`, whole. Raises RequestError when there are none to be written."""
+        return Choices(choices, self._ids, self._vocabulary, healed)
+
+    def max_lines(self, count: int, healed: bytes = b"") -> MaxLines:
+        """At most `count` lines. Raises RequestError when `count` is not positive."""
+        return MaxLines(count, self._breaks, self._vocabulary, healed)
+
+    @cached_property
+    def _ids(self) -> dict[bytes, int]:
+        tokens = ((self._vocabulary.token_bytes(i), i) for i in range(len(self._vocabulary)))
+        return {data: token for data, token in tokens if data}
+
+    @cached_property
+    def _breaks(self) -> LineBreaks:
+        return LineBreaks(self._vocabulary)
+
+
+class _Written:
+    """The bytes written so far, and where each token began."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._text = b""
+        self._starts: list[int] = []
+
+    def advance(self, token: int) -> None:
+        """Note that an allowed token was written."""
+        self._starts.append(len(self._text))
+        self._text += self._vocabulary.token_bytes(token)
+
+    def rollback(self, count: int) -> None:
+        """Take the last `count` tokens back."""
+        if not 0 <= count <= len(self._starts):
+            raise ValueError("more tokens taken back than were written")
+        if count:
+            self._text = self._text[: self._starts[-count]]
+            del self._starts[-count:]
+
+    def _mask(self, tokens: npt.NDArray[np.integer]) -> Mask:
+        mask = np.zeros(len(self._vocabulary), np.bool_)
+        mask[tokens] = True
+        return mask
+
+
+class Spelled(_Written):
+    """What token healing took back is spelled first; then anything."""
+
+    def __init__(self, healed: bytes, vocabulary: Vocabulary) -> None:
+        super().__init__(vocabulary)
+        self._healed = healed
+
+    @property
+    def may_end(self) -> bool:
+        """Whether all is spelled."""
+        return len(self._text) >= len(self._healed)
+
+    @property
+    def must_end(self) -> bool:
+        """Never: anything may follow."""
+        return False
+
+    def allowed(self) -> Mask | None:
+        """The tokens that agree with what is still to be spelled."""
+        wanted = self._healed[len(self._text) :]
+        return self._mask(self._vocabulary.compatible(wanted)) if wanted else None
+
+
+class Choices(_Written):
+    """The text is one of a closed set, in whatever tokens."""
+
+    def __init__(
+        self,
+        choices: Iterable[str],
+        ids: Mapping[bytes, int],
+        vocabulary: Vocabulary,
+        healed: bytes,
+    ) -> None:
+        super().__init__(vocabulary)
+        self._ids = ids
+        try:
+            self._choices = {healed + choice.encode() for choice in choices}
+        except UnicodeEncodeError as error:
+            raise RequestError("a choice holds half a character: a lone surrogate") from error
+        if not self._choices:
+            raise RequestError("the choices of a hole are empty: nothing could be written there")
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the text is one of the choices."""
+        return self._text in self._choices
+
+    @property
+    def must_end(self) -> bool:
+        """Whether it is, and none of the others begins with it."""
+        return self.may_end and not self._rests()
+
+    def allowed(self) -> Mask:
+        """The tokens with which some choice goes on."""
+        rests = self._rests()
+        if not rests and not self.may_end:
+            raise RequestError("what is written in the hole begins none of its choices")
+        beginnings = {rest[:end] for rest in rests for end in range(1, len(rest) + 1)}
+        tokens = [self._ids[data] for data in beginnings if data in self._ids]
+        return self._mask(np.array(tokens, np.int64))
+
+    def _rests(self) -> set[bytes]:
+        """What is still to be written of each choice that goes on."""
+        done = len(self._text)
+        begun = (choice for choice in self._choices if choice.startswith(self._text))
+        return {choice[done:] for choice in begun if len(choice) > done}
+
+
+class LineBreaks:
+    """For every token, how many line breaks (LF, CR LF or CR) it holds."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        tokens = [vocabulary.token_bytes(token) for token in range(len(vocabulary))]
+        self.count = np.array([count_breaks(data) for data in tokens], np.int16)
+        self.begins_with_lf = np.array([data.startswith(b"\n") for data in tokens], np.bool_)
+        self.has_bytes = np.array([bool(data) for data in tokens], np.bool_)
+
+
+def count_breaks(data: bytes) -> int:
+    """How many line breaks there are; CR LF is one."""
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+
+
+class MaxLines(_Written):
+    """No token begins a line too many; the text may end anywhere."""
+
+    def __init__(
+        self, count: int, breaks: LineBreaks, vocabulary: Vocabulary, healed: bytes
+    ) -> None:
+        super().__init__(vocabulary)
+        if count < 1:
+            raise RequestError(f"a hole has at least one line, not {count}")
+        self._most = count - 1 + count_breaks(healed)
+        self._breaks = breaks
+
+    @property
+    def may_end(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def must_end(self) -> bool:
+        """Never: the last line may go on."""
+        return False
+
+    def allowed(self) -> Mask:
+        """The tokens with no more line breaks than are left."""
+        added = self._breaks.count
+        if self._text.endswith(b"\r"):  # its line feed is no break of its own
+            added = added - self._breaks.begins_with_lf
+        mask: Mask = (added <= self._most - count_breaks(self._text)) & self._breaks.has_bytes
+        return mask
+
+
+class All:
+    """Several constraints at once."""
+
+    def __init__(self, constraints: Sequence[Constraint]) -> None:
+        self._constraints = constraints
+
+    @property
+    def may_end(self) -> bool:
+        """Whether the text may end here for each of them."""
+        return all(constraint.may_end for constraint in self._constraints)
+
+    @property
+    def must_end(self) -> bool:
+        """Whether it may, and nothing may follow."""
+        if not self.may_end:
+            return False
+        allowed = self.allowed()
+        return allowed is not None and not allowed.any()
+
+    def allowed(self) -> Mask | None:
+        """The tokens that each of them allows."""
+        masks = [mask for each in self._constraints if (mask := each.allowed()) is not None]
+        if not masks:
+            return None
+        mask = reduce(np.logical_and, masks)
+        if not mask.any() and not self.may_end:
+            raise RequestError("what is asked of the hole excludes itself: no token can come next")
+        return mask
+
+    def advance(self, token: int) -> None:
+        """Note that an allowed token was written."""
+        for constraint in self._constraints:
+            constraint.advance(token)
+
+    def rollback(self, count: int) -> None:
+        """Take the last `count` tokens back."""
+        for constraint in self._constraints:
+            constraint.rollback(count)
+
+
+def tokens_of(
+    choices: Sequence[str],
+    tokenizer: TextTokenizer,
+    removed: Sequence[int] = (),
+    healed: bytes = b"",
+) -> list[list[int]]:
+    """The tokens of `healed` and each choice, as the tokenizer has it: to score them in one batch.
+
+    `removed` are the tokens that spelled `healed`: they stay where it begins inside a character.
+    """
+    try:
+        before = healed.decode()
+    except UnicodeDecodeError:
+        return [[*removed, *tokenizer.encode(choice)] for choice in choices]
+    return [tokenizer.encode(before + choice) for choice in choices]

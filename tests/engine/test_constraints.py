@@ -1,0 +1,357 @@
+"""Constraints: every walk through allowed tokens ends right, and nothing that fits is forbidden."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from clover_engine.api import Hole
+from clover_engine.constraints import All, Constraint, Constraints, tokens_of
+from clover_engine.errors import RequestError
+from clover_engine.tokenizer import TextTokenizer, Vocabulary
+from clover_engine.weights import load_vocabulary
+
+if TYPE_CHECKING:
+    from tests.support.tiny_model import TinyModel
+
+STEPS = 300
+ends = re.compile(r"\r\n|\r|\n")
+
+texts = st.text(st.sampled_from("abr =\n\r中的文字é😀"), max_size=8)
+# behind the cursor a text may begin inside a character
+healed_bytes = st.builds(
+    lambda text, cut: text.encode()[cut:], st.text("ret =中的é😀\n", max_size=4), st.integers(0, 3)
+)
+choice_sets = st.lists(
+    st.one_of(texts, st.sampled_from(["return", "return self", "retu", " name", "文字"])),
+    min_size=1,
+    max_size=5,
+)
+atoms = st.sampled_from(
+    [
+        "a",
+        "b",
+        "re",
+        "中",
+        "é",
+        " ",
+        r"\n",
+        ".",
+        "[a-e]",
+        "[^a]",
+        "[0-9]",
+        "[中-文]",
+        "/",
+        '"',
+        "😀",
+    ]
+)
+# what Python's re and Rust's regex read alike
+patterns = st.recursive(
+    atoms,
+    lambda inner: st.one_of(
+        st.builds("{}{}".format, inner, inner),
+        st.builds("(?:{}|{})".format, inner, inner),
+        st.builds("(?:{}){}".format, inner, st.sampled_from(["?", "*", "+", "{2}", "{0,3}"])),
+    ),
+    max_leaves=6,
+)
+randoms = st.integers(0, 2**32).map(Random)
+Make = Callable[[Constraints], Constraint | None]
+makers: st.SearchStrategy[Make] = st.one_of(
+    st.builds(
+        lambda pattern, healed: lambda make: make.of(Hole(512, pattern=pattern), healed),
+        patterns,
+        healed_bytes,
+    ),
+    st.builds(
+        lambda some, healed: lambda make: make.choices(some, healed), choice_sets, healed_bytes
+    ),
+    st.builds(lambda healed: lambda make: make.of(Hole(), healed), healed_bytes),
+    st.builds(
+        lambda count, healed: lambda make: make.max_lines(count, healed),
+        st.integers(1, 3),
+        healed_bytes,
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def vocabulary(tiny_model: TinyModel) -> Vocabulary:
+    """The tiny model's byte table."""
+    return load_vocabulary(tiny_model.folder)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_model: TinyModel) -> TextTokenizer:
+    """The tiny model's tokenizer."""
+    return TextTokenizer(tiny_model.folder / "tokenizer.json")
+
+
+@pytest.fixture(scope="module")
+def make(vocabulary: Vocabulary) -> Constraints:
+    """Makes constraints over the tiny vocabulary."""
+    return Constraints(vocabulary)
+
+
+@pytest.fixture(scope="module")
+def walk(vocabulary: Vocabulary) -> Walk:
+    """Goes through allowed tokens at random."""
+    return Walk(vocabulary)
+
+
+class Walk:
+    """Random walks over a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._special = vocabulary.without_bytes()
+
+    def allowed(self, constraint: Constraint) -> list[int]:
+        """The allowed tokens; no special one is among them."""
+        mask = constraint.allowed()
+        if mask is None:
+            every = set(range(len(self.vocabulary)))
+            return sorted(every - set(self._special.tolist()))
+        assert not mask[self._special].any()
+        return [int(token) for token in np.flatnonzero(mask)]
+
+    def step(self, constraint: Constraint, random: Random) -> bytes:
+        """Write one allowed token."""
+        token = random.choice(self.allowed(constraint))
+        constraint.advance(token)
+        return self.vocabulary.token_bytes(token)
+
+    def to_the_end(self, constraint: Constraint, random: Random) -> bytes:
+        """Write until the text must end, or may and a coin falls so."""
+        written = b""
+        for _ in range(STEPS):
+            if constraint.must_end or (constraint.may_end and random.random() < 0.4):
+                return written
+            written += self.step(constraint, random)
+        assume(False)
+        return written
+
+    def spell(self, constraint: Constraint, text: bytes, random: Random) -> None:
+        """Write `text` in tokens cut at random; each must be allowed."""
+        while text:
+            beginnings = [
+                token
+                for token in range(len(self.vocabulary))
+                if (data := self.vocabulary.token_bytes(token)) and text.startswith(data)
+            ]
+            token = random.choice(beginnings)
+            assert token in self.allowed(constraint)
+            constraint.advance(token)
+            text = text[len(self.vocabulary.token_bytes(token)) :]
+
+
+def of(make: Constraints, hole: Hole, healed: bytes = b"") -> Constraint:
+    """The constraint of a hole that has one."""
+    constraint = make.of(hole, healed)
+    assert constraint is not None
+    return constraint
+
+
+@given(pattern=patterns, healed=healed_bytes, random=randoms)
+@settings(max_examples=150, deadline=None)
+def test_a_walk_ends_in_a_text_that_matches(
+    make: Constraints, walk: Walk, pattern: str, healed: bytes, random: Random
+) -> None:
+    written = walk.to_the_end(of(make, Hole(512, pattern=pattern), healed), random)
+    assert written.startswith(healed)
+    assert re.fullmatch(pattern, written[len(healed) :].decode())
+
+
+@given(pattern=patterns, healed=healed_bytes, data=st.data(), random=randoms)
+@settings(max_examples=100, deadline=None)
+def test_a_text_that_matches_may_be_written_in_any_tokens(
+    make: Constraints,
+    walk: Walk,
+    pattern: str,
+    healed: bytes,
+    data: st.DataObject,
+    random: Random,
+) -> None:
+    text = data.draw(st.from_regex(pattern, fullmatch=True)).encode(errors="replace")
+    constraint = of(make, Hole(512, pattern=pattern), healed)
+    walk.spell(constraint, healed + text, random)
+    assert constraint.may_end
+
+
+@given(choices=choice_sets, healed=healed_bytes, random=randoms)
+@settings(max_examples=100, deadline=None)
+def test_a_walk_ends_in_one_of_the_choices(
+    make: Constraints, walk: Walk, choices: list[str], healed: bytes, random: Random
+) -> None:
+    texts = {healed + choice.encode() for choice in choices}
+    constraint, written = make.choices(choices, healed), b""
+    while not constraint.must_end:
+        assert constraint.may_end == (written in texts)
+        fitting = [
+            token
+            for token in range(len(walk.vocabulary))
+            if (more := walk.vocabulary.token_bytes(token))
+            and any(text.startswith(written + more) for text in texts)
+        ]
+        assert walk.allowed(constraint) == fitting
+        written += walk.step(constraint, random)
+    assert written in texts
+    assert walk.allowed(constraint) == []
+
+
+def test_a_choice_that_begins_another_may_end_or_go_on(make: Constraints, walk: Walk) -> None:
+    constraint = make.choices(["ret", "return"])
+    walk.spell(constraint, b"ret", Random(0))
+    assert constraint.may_end
+    assert not constraint.must_end
+    walk.spell(constraint, b"urn", Random(0))
+    assert constraint.must_end
+
+
+@given(count=st.integers(1, 3), healed=healed_bytes, random=randoms, steps=st.integers(0, 12))
+@settings(max_examples=100, deadline=None)
+def test_lines_are_counted_across_tokens(
+    make: Constraints, walk: Walk, count: int, healed: bytes, random: Random, steps: int
+) -> None:
+    constraint, written = make.max_lines(count, healed), ""
+    walk.spell(constraint, healed, random)
+    for piece in random.choices(["a", "\r", "\n", "\r\n", "\n\n"], k=steps):
+        fits = len(ends.findall(written + piece)) < count
+        token = next(
+            token
+            for token in range(len(walk.vocabulary))
+            if walk.vocabulary.token_bytes(token) == piece.encode()
+        )
+        assert (token in walk.allowed(constraint)) == fits
+        if fits:
+            constraint.advance(token)
+            written += piece
+    assert constraint.may_end
+
+
+@given(maker=makers, lines=st.booleans(), random=randoms)
+@settings(max_examples=150, deadline=None)
+def test_what_is_taken_back_was_never_written(
+    make: Constraints, walk: Walk, maker: Make, lines: bool, random: Random
+) -> None:
+    constraints = [made for made in [maker(make)] if made]
+    constraint = All([*constraints, make.max_lines(9)] if lines else constraints)
+    seen = [_state(constraint)]
+    while len(seen) < 12 and walk.allowed(constraint):
+        walk.step(constraint, random)
+        seen.append(_state(constraint))
+    while len(seen) > 1:
+        count = random.randint(0, len(seen) - 1)
+        constraint.rollback(count)
+        del seen[len(seen) - count :]
+        assert _state(constraint) == seen[-1]
+        if random.random() < 0.5 and walk.allowed(constraint):
+            walk.step(constraint, random)
+            constraint.rollback(1)
+            assert _state(constraint) == seen[-1]
+
+
+def _state(constraint: Constraint) -> tuple[bool, bool, bytes | None]:
+    mask = constraint.allowed()
+    return constraint.may_end, constraint.must_end, None if mask is None else mask.tobytes()
+
+
+def test_no_more_is_taken_back_than_was_written(make: Constraints, walk: Walk) -> None:
+    for constraint in (of(make, Hole(pattern="ab*")), make.choices(["ab"]), make.max_lines(1)):
+        walk.spell(constraint, b"ab", Random(0))
+        with pytest.raises(ValueError, match="taken back"):
+            constraint.rollback(3)
+
+
+@given(healed=healed_bytes, choices=choice_sets, random=randoms)
+@settings(max_examples=60, deadline=None)
+def test_constraints_hold_together(
+    make: Constraints, walk: Walk, healed: bytes, choices: list[str], random: Random
+) -> None:
+    # a line break in a choice would be a dead end, which the choices alone do not see
+    one_line = [choice for choice in [*choices, "ret"] if not ends.search(choice)]
+    constraint = All(
+        [
+            make.choices(one_line, healed),
+            of(make, Hole(512, pattern="(?s:.*)"), healed),
+            make.max_lines(1, healed),
+        ]
+    )
+    written = walk.to_the_end(constraint, random)
+    assert written in {healed + choice.encode() for choice in one_line}
+
+
+def test_a_dead_end_is_an_error(make: Constraints, walk: Walk) -> None:
+    constraint = All([of(make, Hole(pattern=r"a\nb")), make.max_lines(1)])
+    walk.spell(constraint, b"a", Random(0))
+    with pytest.raises(RequestError, match="excludes itself"):
+        constraint.allowed()
+    with pytest.raises(ValueError, match="does not allow"):
+        of(make, Hole(pattern="a")).advance(ord("b"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("(", "unclosed group"),
+        ("a\\", "unfinished escape"),
+        (r"(a)\1", "backreferences are not supported"),
+        (r"\bword", "lookarounds not supported"),
+        ("[a&&b]", "no text that fits"),
+        ("a{5000}", "no text that fits"),
+        ("a\ud800", "half a character"),
+    ],
+)
+def test_a_pattern_that_does_not_serve_says_why(
+    make: Constraints, pattern: str, reason: str
+) -> None:
+    with pytest.raises(RequestError, match=reason) as caught:
+        make.of(Hole(8, pattern=pattern))
+    assert "\n" not in str(caught.value)
+    assert repr(pattern) in str(caught.value)
+
+
+def test_a_hole_that_asks_for_nothing_is_free(make: Constraints) -> None:
+    assert make.of(Hole()) is None
+    assert make.of(Hole(0, pattern="a"), b"x") is None  # only reads the context
+    with pytest.raises(RequestError, match="empty"):
+        make.choices([])
+    with pytest.raises(RequestError, match="half a character"):
+        make.choices(["a\ud800"])
+    with pytest.raises(RequestError, match="at least one line"):
+        make.max_lines(0)
+
+
+@given(choices=choice_sets)
+@settings(max_examples=50, deadline=None)
+def test_choices_are_tokenised_behind_what_is_healed(
+    tokenizer: TextTokenizer, vocabulary: Vocabulary, choices: list[str]
+) -> None:
+    def spelled(tokens: list[int]) -> bytes:
+        return b"".join(map(vocabulary.token_bytes, tokens))
+
+    rows = tokens_of(choices, tokenizer, [], b" ret")
+    assert [spelled(row) for row in rows] == [b" ret" + choice.encode() for choice in choices]
+    # a hole inside a character: the tokens that were taken back stay
+    part = "中".encode()[1:]
+    removed = [
+        next(i for i in range(len(vocabulary)) if vocabulary.token_bytes(i) == part[n : n + 1])
+        for n in range(2)
+    ]
+    rows = tokens_of(choices, tokenizer, removed, part)
+    assert [spelled(row) for row in rows] == [part + choice.encode() for choice in choices]
+
+
+def test_a_choice_becomes_one_token_with_what_is_healed(
+    tokenizer: TextTokenizer, vocabulary: Vocabulary
+) -> None:
+    [[token]] = tokens_of(["urn"], tokenizer, [], b" ret")
+    assert vocabulary.token_bytes(token) == b" return"
