@@ -55,6 +55,15 @@ class Drafting(StrEnum):
     LOOKUP = "lookup"
 
 
+class Ends(StrEnum):
+    """How it is found out where a hole ends, beside its stop strings and the model's own end."""
+
+    NONE = "none"
+    RULES = "rules"  # where the right text begins to be written again
+    LEARNED = "learned"  # where the end head says so
+    BOTH = "both"
+
+
 class Priority(StrEnum):
     """Interactive jobs go first and interrupt background ones between two forwards."""
 
@@ -74,6 +83,7 @@ class CanvasRequest:
     segments: tuple[Segment, ...]
     document: str = ""
     drafting: Drafting = Drafting.LOOKUP
+    ends: Ends = Ends.BOTH
     priority: Priority = Priority.INTERACTIVE
     deadline_ms: int | None = None
 
@@ -116,7 +126,7 @@ class Draft:
 class Finish(StrEnum):
     """Why a hole ended."""
 
-    STOP = "stop"  # a stop string or the model's own end token came next
+    STOP = "stop"  # a stop string or the end came next
     LENGTH = "length"  # max_tokens are written
     DEADLINE = "deadline"  # time was up
 

@@ -26,11 +26,21 @@ PREFILL_ROWS = 256  # the most rows of one prefill forward: a cancel waits at mo
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """A need: read `tokens` behind those in `cache`, give the last `logits` rows of logits."""
+    """A need: read `tokens` behind those in `cache`, look at the last `rows` rows. With `follows`,
+    the first token right of the hole, tell also how likely the hole ends at each of them."""
 
     cache: KVCache
     tokens: Sequence[int]
-    logits: int
+    rows: int
+    follows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a forward brought: logits float32 [rows, V], and the chance of an end at each row."""
+
+    logits: torch.Tensor
+    ends: Sequence[float] = ()
 
 
 class Drafter(Protocol):
@@ -63,7 +73,7 @@ class NoDrafts:
         """Nothing to learn."""
 
 
-HoleSteps: TypeAlias = Generator[Forward | Draft, torch.Tensor | None, Filled]
+HoleSteps: TypeAlias = Generator[Forward | Draft, Seen | None, Filled]
 
 
 def fill_hole(
@@ -78,8 +88,8 @@ def fill_hole(
         pending = yield from _read(prompt, cache, meter, keep=bool(text.room))
         draft = list(prompt.removed)  # what token healing took back is the likeliest first text
         while text.room and not text.finish:
-            logits = yield Forward(cache, [*pending, *draft], len(draft) + 1)
-            accepted = verify(meter.received(logits), draft, text, sampler)
+            seen = yield Forward(cache, [*pending, *draft], len(draft) + 1, prompt.follows)
+            accepted = verify(meter.received(seen), draft, text, sampler)
             cache.truncate(len(cache) - len(draft) + accepted)
             meter.verified(len(draft), accepted)
             drafter.record(accepted)
@@ -95,7 +105,7 @@ def fill_hole(
 
 def _read(
     prompt: Prompt, cache: KVCache, meter: Meter, keep: bool
-) -> Generator[Forward | Draft, torch.Tensor | None, list[int]]:
+) -> Generator[Forward | Draft, Seen | None, list[int]]:
     """Read the prompt in even chunks; with `keep`, the last one is left to be verified with."""
     pending = list(prompt.tokens[len(cache) :])
     chunks = -(-len(pending) // PREFILL_ROWS)
@@ -106,15 +116,16 @@ def _read(
     return pending
 
 
-def verify(logits: torch.Tensor, draft: Sequence[int], text: HoleText, sampler: Sampler) -> int:
+def verify(seen: Seen, draft: Sequence[int], text: HoleText, sampler: Sampler) -> int:
     """Commit the model's own tokens while they are the drafted ones, and the first that is not.
 
-    logits float32 [len(draft) + 1, V]: row i is what follows after i drafted tokens. Returns how
-    many drafted tokens were right.
+    Row i of what is seen stands behind i drafted tokens. Returns how many of them were right.
     """
-    for row, (token, confidence) in enumerate(sampler.choose(logits)):
+    for row, (token, confidence) in enumerate(sampler.choose(seen.logits)):
+        if seen.ends and text.end(seen.ends[row]):
+            return row
         if text.constraint.open:
-            token, confidence = sampler.choose_among(logits[row], text.constraint.allowed())
+            token, confidence = sampler.choose_among(seen.logits[row], text.constraint.allowed())
         if sampler.is_end(token):
             text.finish = Finish.STOP
             return row
@@ -135,14 +146,14 @@ class Meter:
         self._started = perf_counter()
         self._prefilled: float | None = None
 
-    def received(self, logits: torch.Tensor | None) -> torch.Tensor:
+    def received(self, seen: Seen | None) -> Seen:
         """Count a forward; the first one that brings logits ends the prefill."""
-        if logits is None:
+        if seen is None:
             raise RuntimeError("a forward was answered with nothing")
         self._forwards += 1
-        if self._prefilled is None and len(logits):
+        if self._prefilled is None and len(seen.logits):
             self._prefilled = perf_counter()
-        return logits
+        return seen
 
     def verified(self, drafted: int, accepted: int) -> None:
         """Count a verified draft."""

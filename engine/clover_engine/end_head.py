@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 
+import safetensors.torch
 import torch
 from torch.nn import functional
 
 LEAST = -12.0  # log-likelihoods below are all the same
 
 
+TAPS = (12, 18, 24)  # the layers whose normed results it reads
+
+
 @dataclass(frozen=True, slots=True)
 class EndHead:
-    """A two-layer head: float32 weights [inner, F], [inner], [1, inner], [1]."""
+    """A two-layer head over F = len(TAPS) * H + 2 features: float32 weights [inner, F], [inner],
+    [1, inner], [1]."""
 
     inner_weight: torch.Tensor
     inner_bias: torch.Tensor
@@ -23,6 +29,20 @@ class EndHead:
         """features float32 [R, F] -> the chance that the hole ends there, float32 [R]."""
         inner = functional.gelu(functional.linear(features, self.inner_weight, self.inner_bias))
         return functional.linear(inner, self.outer_weight, self.outer_bias)[:, 0].sigmoid()
+
+
+def load_end_head(model: str) -> EndHead | None:
+    """The head that ships for a model, if one does."""
+    file = files("clover_engine").joinpath("adapters", f"{model}-ends.safetensors")
+    if not file.is_file():
+        return None
+    stored = safetensors.torch.load(file.read_bytes())
+    return EndHead(
+        stored["inner.weight"].float(),
+        stored["inner.bias"].float(),
+        stored["outer.weight"].float(),
+        stored["outer.bias"].float(),
+    )
 
 
 def likelihoods(logits: torch.Tensor, right: int) -> torch.Tensor:

@@ -21,7 +21,9 @@ from clover_engine.api import (
     Steps,
 )
 from clover_engine.cost import CostCurve, measure
-from clover_engine.denoise import Drafter, Forward, NoDrafts, fill_hole
+from clover_engine.denoise import Drafter, Forward, NoDrafts, Seen, fill_hole
+from clover_engine.end_head import TAPS, likelihoods, load_end_head
+from clover_engine.ending import Ending
 from clover_engine.errors import ModelError, RequestError
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import CacheStore, KVCache
@@ -54,6 +56,7 @@ class LocalEngine:
         family = load_family(FAMILY)
         end = [tokenizer.special(token) for token in family.end]
         self._name = name
+        self._end_head = load_end_head(name)
         self._precision = precision
         self._model = model
         self._vocabulary = vocabulary
@@ -90,7 +93,7 @@ class LocalEngine:
         drafter = self._drafter(request, prompt.tokens)
         # the last token is always read again: its logits begin the hole
         cache = self._caches.take(request.document, prompt.tokens[:-1])
-        text = HoleText(hole, prompt.healed, self._vocabulary)
+        text = HoleText(hole, prompt.healed, Ending(suffix, request.ends), self._vocabulary)
         return fill_hole(prompt, text, cache, self._sampler, drafter)
 
     def _drafter(self, request: CanvasRequest, context: Sequence[int]) -> Drafter:
@@ -100,11 +103,17 @@ class LocalEngine:
         answered = self._caches.last_tokens(request.document)[-LAST_ANSWER:]
         return LookupDrafter(context, answered, self._curve, self._acceptance)
 
-    def _forward(self, need: Forward) -> torch.Tensor:
+    def _forward(self, need: Forward) -> Seen:
         started = perf_counter()
-        logits = self._model.forward(need.tokens, need.cache, need.logits)
+        head = self._end_head if need.follows is not None else None
+        taps = TAPS if head else ()
+        output = self._model.forward(need.tokens, need.cache, need.rows, taps)
+        ends: Sequence[float] = ()
+        if head and need.rows and need.follows is not None:
+            chances = likelihoods(output.logits, need.follows)
+            ends = head(torch.cat((output.states, chances), 1)).tolist()
         self._curve.observe(len(need.tokens), (perf_counter() - started) * 1000)
-        return logits
+        return Seen(output.logits, ends)
 
     def _measure(self) -> CostCurve:
         """Time forwards behind a context of ordinary length."""

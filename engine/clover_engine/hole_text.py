@@ -5,6 +5,7 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 
 from clover_engine.api import Fill, Finish, Hole
+from clover_engine.ending import Ending
 from clover_engine.healing import Constraint
 from clover_engine.tokenizer import Vocabulary
 
@@ -15,15 +16,17 @@ class HoleText:
     """Committed tokens of one hole; what token healing took back is spelled first and not counted
     as text."""
 
-    def __init__(self, hole: Hole, healed: bytes, vocabulary: Vocabulary) -> None:
+    def __init__(self, hole: Hole, healed: bytes, ending: Ending, vocabulary: Vocabulary) -> None:
         self.tokens: list[int] = []
         self.finish: Finish | None = None
         self.constraint = Constraint(healed, vocabulary)
         self._hole = hole
+        self._ending = ending
         self._vocabulary = vocabulary
         self._healed = len(healed)
         self._bytes = b""
         self._confidence = 1.0
+        self._length: int | None = None  # of the text, once the hole's end is found
 
     @property
     def room(self) -> int:
@@ -32,13 +35,17 @@ class HoleText:
 
     @property
     def text(self) -> str:
-        """The text so far, up to the first stop string and without a half-written character.
-
-        While more may follow, an end that may become a stop string is held back.
+        """The text so far, up to its end, without what stands right of the hole already and without
+        a half-written character. While more may follow, what may become a stop string or prove to
+        stand right of the hole is held back.
         """
+        if self._length is not None:
+            return self._decoded()[: self._length]
         text = _cut(self._decoded(), self._hole.stop)
-        ended = self.finish in (Finish.STOP, Finish.LENGTH)
-        return text if ended else _settled(text, self._hole.stop)
+        if self.finish in (Finish.STOP, Finish.LENGTH):
+            return text[: len(text) - self._ending.again(text)]
+        text = _settled(text, self._hole.stop)
+        return text[: len(text) - self._ending.beyond(text, self._last)]
 
     def append(self, token: int, confidence: float) -> None:
         """Commit one token; sets `finish` when it completes a stop string or fills the hole."""
@@ -47,14 +54,34 @@ class HoleText:
         self.tokens.append(token)
         self._bytes += self._vocabulary.token_bytes(token)
         self._confidence = min(self._confidence, confidence)
-        if any(stop in self._decoded() for stop in self._hole.stop):
+        written = self._decoded()
+        if any(stop in written for stop in self._hole.stop):
             self.finish = Finish.STOP
+        elif (length := self._ending.by_rule(written)) is not None:
+            self._length, self.finish = length, Finish.STOP
         elif not self.room:
             self.finish = Finish.LENGTH
+
+    def end(self, chance: float) -> bool:
+        """End with the last token if that is where the hole ends, as the end head says with
+        `chance`."""
+        if self.constraint.open or not self.tokens:
+            return False
+        length = self._ending.by_chance(self._decoded(), self._last, chance)
+        if length is not None:
+            self._length, self.finish = length, Finish.STOP
+        return length is not None
 
     def fill(self) -> Fill:
         """What is in the hole now."""
         return Fill(self.text, self._confidence, self.finish or Finish.LENGTH)
+
+    @property
+    def _last(self) -> int:
+        """How many characters the last token brought."""
+        if not self.tokens:
+            return 0
+        return len(self._vocabulary.token_bytes(self.tokens[-1]).decode("utf-8", "replace"))
 
     def _decoded(self) -> str:
         return _decoder("replace").decode(self._bytes[self._healed :])

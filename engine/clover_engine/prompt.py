@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from clover_engine.healing import heal
+from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 
 
@@ -35,12 +36,14 @@ def load_family(name: str) -> Family:
 class Prompt:
     """What the model reads: `tokens`, then the bytes `healed` that its first tokens must spell.
 
-    `removed` are the tokens that spelled those bytes when the text was cut at the cursor.
+    `removed` are the tokens that spelled those bytes when the text was cut at the cursor; `follows`
+    is the first token right of the hole, or an end token.
     """
 
     tokens: tuple[int, ...]
     removed: tuple[int, ...]
     healed: bytes
+    follows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,16 +139,19 @@ class PromptBuilder:
             part if part in ("{prefix}", "{suffix}") else tokenizer.special(part)
             for part in family.infill
         ]
+        self._end = tokenizer.special(family.end[0])
 
     def infill(self, prefix: str, suffix: str) -> Prompt:
-        """The prompt of a hole between `prefix` and `suffix`, ready to continue the prefix."""
+        """The prompt of a hole between `prefix` and `suffix`, ready to continue the prefix.
+
+        The word or signs that the suffix begins with are left out: see `seam`.
+        """
         kept, removed = heal(self._tokenizer.encode(prefix), self._vocabulary)
-        texts: dict[str, Sequence[int]] = {
-            "{prefix}": kept,
-            "{suffix}": self._tokenizer.encode(suffix),
-        }
+        right = self._tokenizer.encode(suffix[len(beginning(suffix)) :])
+        texts: dict[str, Sequence[int]] = {"{prefix}": kept, "{suffix}": right}
         tokens: list[int] = []
         for part in self._parts:
             tokens.extend(texts[part] if isinstance(part, str) else (part,))
         healed = b"".join(self._vocabulary.token_bytes(token) for token in removed)
-        return Prompt(tuple(tokens), tuple(removed), healed)
+        follows = right[0] if right else self._end
+        return Prompt(tuple(tokens), tuple(removed), healed, follows)

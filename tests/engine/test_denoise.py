@@ -281,13 +281,13 @@ def test_the_figures_add_up(float_engine: LocalEngine, drafting: Drafting) -> No
     for prefix, suffix in [*map(random_document, SEEDS[:10]), (LONG_PREFIX, "")]:
         done = run(float_engine, ask(prefix, suffix, drafting=drafting, document=new_name()))
         [fill], stats = done.filled.fills, done.filled.stats
-        verifications = [need for need in done.needs if need.logits]
+        verifications = [need for need in done.needs if need.rows]
         assert stats.forwards == len(done.needs)
         assert stats.reused_tokens == 0
-        read = sum(len(need.tokens) - max(0, need.logits - 1) for need in done.needs)
+        read = sum(len(need.tokens) - max(0, need.rows - 1) for need in done.needs)
         # every verification but the first reads one token that was written before it
         assert read == stats.prompt_tokens + len(verifications) - 1
-        assert stats.drafted == sum(need.logits - 1 for need in verifications)
+        assert stats.drafted == sum(need.rows - 1 for need in verifications)
         assert stats.accepted <= stats.drafted
         # each forward brings a token beside the accepted ones, unless the last says: finished
         ended = fill.finish is Finish.STOP

@@ -60,7 +60,7 @@ def read(model: Qwen2, *chunks: Iterable[int], cache: KVCache | None = None) -> 
     """All logits of the chunks, read one after the other."""
     cache = KVCache(model.cache_shape) if cache is None else cache
     parts = [list(chunk) for chunk in chunks]
-    logits = [model.forward(part, cache, len(part)) for part in parts if part]
+    logits = [model.forward(part, cache, len(part)).logits for part in parts if part]
     return np.concatenate([part.numpy() for part in logits])
 
 
@@ -128,7 +128,7 @@ def test_only_the_last_logits_are_computed(float_model: Qwen2) -> None:
     tokens = random_tokens(20)
     wanted = read(float_model, tokens)
     for count in (0, 1, 5, 20):
-        got = float_model.forward(tokens, KVCache(float_model.cache_shape), count)
+        got = float_model.forward(tokens, KVCache(float_model.cache_shape), count).logits
         assert len(got) == count
         if count:
             assert error(got.numpy(), wanted[-count:]) < EXACT

@@ -12,11 +12,10 @@ from torch.nn import functional
 
 from clover_engine.adapt.blocks import Blocks
 from clover_engine.adapt.weights import PARTS, AdapterWeights
+from clover_engine.end_head import TAPS
 from clover_engine.layers.rotary import rotary_tables
 from clover_engine.models.qwen2 import MAX_POSITIONS
 from clover_engine.weights import MODEL_FILE, read_config
-
-TAPS = (12, 18, 24)  # layers whose results tell where a hole ends
 
 
 @dataclass(frozen=True, slots=True)

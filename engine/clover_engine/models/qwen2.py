@@ -60,6 +60,15 @@ class Embedding:
         return rows if self.scale is None else rows * self.scale[tokens, None]
 
 
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Of the last R rows of a forward: logits float32 [R, V], and the normed results of the tapped
+    layers side by side, float32 [R, taps * H]."""
+
+    logits: torch.Tensor
+    states: torch.Tensor
+
+
 class Qwen2:
     """The causal model. Activations are float32; the linear layers decide their own precision."""
 
@@ -92,23 +101,33 @@ class Qwen2:
         )
 
     @torch.no_grad()
-    def forward(self, tokens: Sequence[int], cache: KVCache, logits: int) -> torch.Tensor:
-        """Read M tokens behind those in `cache`; float32 logits [logits, V] of the last rows."""
+    def forward(
+        self, tokens: Sequence[int], cache: KVCache, logits: int, taps: Sequence[int] = ()
+    ) -> Output:
+        """Read M tokens behind those in `cache`; the output of the last `logits` rows."""
         rows = len(tokens)
         padding = _few_shapes(rows) - rows
         cache.reserve(rows + padding)
         hidden = self._embedding(torch.tensor([*tokens, *[0] * padding], device=self.device))
         mask = self._causal_mask(rows + padding, len(cache))
         eps = self.config.rms_norm_eps
+        last = slice(rows - logits, rows)
+        states = []
         for number, layer in enumerate(self._layers):
             qkv = layer.qkv.after_norm(hidden, layer.attn_norm, eps)
             hidden += layer.o(self._attend(qkv, cache, number, mask))
             gate_up = layer.gate_up.after_norm(hidden, layer.ffn_norm, eps)
             hidden += layer.down.after_swiglu(gate_up)
+            if number + 1 in taps:
+                final = number + 1 == len(self._layers)
+                weight = self._norm if final else None
+                states.append(functional.rms_norm(hidden[last], hidden.shape[1:], weight, eps))
         cache.append(tokens)
-        if not logits:
-            return hidden.new_empty(0, 0)
-        return self._head.after_norm(hidden[rows - logits : rows], self._norm, eps)
+        none = hidden.new_empty(logits, 0)
+        return Output(
+            self._head.after_norm(hidden[last], self._norm, eps) if logits else none,
+            torch.cat(states, -1) if states else none,
+        )
 
     def _attend(
         self, qkv: torch.Tensor, cache: KVCache, number: int, mask: torch.Tensor
