@@ -18,6 +18,7 @@ from clover_lsp.lifetime import leave_soon, watch_editor
 from clover_lsp.positions import Encoding
 from clover_lsp.protocol import DID_MOVE_CURSOR, CloverServer
 from clover_lsp.settings import read_settings
+from clover_lsp.span_filling import FILL, KIND, SpanFilling
 from clover_lsp.status import Status
 
 NAME = "clover-write"
@@ -30,10 +31,15 @@ def create_server(connect: Callable[[], EngineClient], version: str) -> Language
     server = CloverServer(NAME, version)
     documents = Documents()
     status = Status(server.protocol.notify, lambda text: _show(server, text))
-    completion = InlineCompletion(documents, LazyClient(connect), status)
+    engine = LazyClient(connect)
+    completion = InlineCompletion(documents, engine, status)
+    filling = SpanFilling(
+        server, documents, engine, lambda: completion.settings, lambda text: _show(server, text)
+    )
     _serve_session(server, documents, completion)
     _serve_documents(server, documents, completion)
     _serve_completion(server, documents, completion)
+    _serve_filling(server, documents, filling)
     return server
 
 
@@ -96,6 +102,21 @@ def _serve_completion(
         invoked = params.context.trigger_kind is types.InlineCompletionTriggerKind.Invoked
         trigger = Trigger.INVOKED if invoked else Trigger.AUTOMATIC
         return await completion.answer(document, params.position, trigger)
+
+
+def _serve_filling(server: LanguageServer, documents: Documents, filling: SpanFilling) -> None:
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        return await filling.lenses(documents.get(params.text_document.uri))
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([KIND]))
+    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        document = documents.get(params.text_document.uri)
+        return await filling.actions(document, params.range, params.context.only)
+
+    @server.command(FILL)
+    async def fill(uri: str, position: types.Position | None) -> None:
+        await filling.fill(uri, position)
 
 
 _NOBODY = types.ClientInfo(name="")
