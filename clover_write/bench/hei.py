@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from clover_engine.api import Hole
@@ -33,10 +34,18 @@ class Kind:
 
 KINDS = {
     "single-line": Kind("HumanEval-SingleLineInfilling", Hole(64, ("\n",)), closing="\n"),
+    "single-line-open": Kind("HumanEval-SingleLineInfilling", Hole(64)),
     "multi-line": Kind("HumanEval-MultiLineInfilling", Hole(256)),
     "random-span": Kind("HumanEval-RandomSpanInfilling", Hole(256)),
     "random-span-light": Kind("HumanEval-RandomSpanInfillingLight", Hole(256)),
 }
+
+
+class Half(StrEnum):
+    """What was tuned on one half says nothing; the split is by the function a hole was cut from."""
+
+    TUNE = "tune"
+    TEST = "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,11 @@ class Problem:
     canonical_solution: str
     test: str
 
+    @property
+    def half(self) -> Half:
+        """Functions of even number are for tuning."""
+        return Half.TEST if int(self.task_id.split("/")[2]) % 2 else Half.TUNE
+
     def program(self, completion: str) -> str:
         """The function with its hole filled, followed by its tests."""
         function = self.prompt + completion + self.suffix
@@ -60,8 +74,8 @@ class Problem:
         return completion.rstrip() == self.canonical_solution.rstrip()
 
 
-def load(folder: Path, kind: str, every: int = 1) -> Sequence[Problem]:
-    """Every `every`-th problem of a kind, in the file's order. Raises DataError."""
+def load(folder: Path, kind: str, every: int = 1, half: Half | None = None) -> Sequence[Problem]:
+    """Every `every`-th problem of a kind, of those the ones in `half`. Raises DataError."""
     path = _task_file(folder, KINDS[kind].file)
     opened = gzip.open if path.suffix == ".gz" else open
     try:
@@ -69,7 +83,7 @@ def load(folder: Path, kind: str, every: int = 1) -> Sequence[Problem]:
             problems = list(_parse(lines))
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path} is damaged, fetch it again from {HOME}: {error}") from error
-    return problems[::every]
+    return [p for p in problems[::every] if half is None or p.half is half]
 
 
 def _task_file(folder: Path, name: str) -> Path:

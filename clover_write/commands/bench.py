@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clover_write.bench.rows import Row
     from clover_write.bench.sandbox import Sandbox
 
-KINDS = ("single-line", "multi-line", "random-span", "random-span-light")
+KINDS = ("single-line", "single-line-open", "multi-line", "random-span", "random-span-light")
 CASES = ("cold", "next", "moved", "bracket", "long")
 HEI_EXAMPLES = """examples:
   clover-write bench hei --data DIR --every 10
@@ -64,10 +64,13 @@ def _add_hei_arguments(hei: argparse.ArgumentParser) -> None:
         "--every", type=_positive, default=1, metavar="N", help="take each N-th problem"
     )
     hei.add_argument(
+        "--half", choices=("tune", "test"), help="functions of even or of odd number only"
+    )
+    hei.add_argument(
         "--cases", type=_cases, default=list(CASES), metavar="LIST", help=f"of {','.join(CASES)}"
     )
     hei.add_argument(
-        "--rows", type=_names, metavar="LIST", help="several of PRECISION-DRAFTING, compared paired"
+        "--rows", type=_names, metavar="LIST", help="several of PRECISION-DRAFTING[-ENDS], paired"
     )
     hei.add_argument("--precision", choices=("int8", "bf16"), default="int8", help="without --rows")
     hei.add_argument("--drafting", choices=("lookup", "none"), default="lookup")
@@ -118,7 +121,7 @@ async def _measure(
     from clover_write.bench import hei, run
     from clover_write.bench.journal import Journal
 
-    problems = hei.load(args.data, args.kind, args.every)
+    problems = hei.load(args.data, args.kind, args.every, args.half and hei.Half(args.half))
     config = replace(load_config(), engine=args.engine, threads=args.threads)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -126,7 +129,9 @@ async def _measure(
         for row in _rows(args, config, folder):
             stack.push_async_callback(row.close)
             rows.append(row)
-        settings = {name: getattr(args, name) for name in ("kind", "cases", "engine", "threads")}
+        settings = {
+            name: getattr(args, name) for name in ("kind", "half", "cases", "engine", "threads")
+        }
         plan = {**settings, "rows": [row.name for row in rows]}
         journal = stack.enter_context(Journal(args.resume or folder / "journal", plan))
         outcomes = await run.run(

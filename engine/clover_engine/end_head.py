@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import safetensors.torch
 import torch
@@ -29,6 +30,17 @@ class EndHead:
         """features float32 [R, F] -> the chance that the hole ends there, float32 [R]."""
         inner = functional.gelu(functional.linear(features, self.inner_weight, self.inner_bias))
         return functional.linear(inner, self.outer_weight, self.outer_bias)[:, 0].sigmoid()
+
+    def save(self, path: Path) -> None:
+        """Write what `load_end_head` reads, in half precision."""
+        weights = {
+            "inner.weight": self.inner_weight,
+            "inner.bias": self.inner_bias,
+            "outer.weight": self.outer_weight,
+            "outer.bias": self.outer_bias,
+        }
+        halves = {name: weight.half().contiguous() for name, weight in weights.items()}
+        safetensors.torch.save_file(halves, path)
 
 
 def load_end_head(model: str) -> EndHead | None:

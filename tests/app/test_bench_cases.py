@@ -126,3 +126,13 @@ def test_missing_data_says_where_it_comes_from(tmp_path: Path) -> None:
 
 def _record() -> dict[str, str]:
     return {name: getattr(PROBLEM, name) for name in hei.Problem.__dataclass_fields__}
+
+
+def test_the_halves_share_no_function(tmp_path: Path) -> None:
+    names = [f"SingleLineInfilling/HumanEval/{n}/L{line}" for n in range(6) for line in range(3)]
+    with gzip.open(tmp_path / "HumanEval-SingleLineInfilling.jsonl.gz", "wt") as file:
+        file.writelines(json.dumps({**_record(), "task_id": name}) + "\n" for name in names)
+    halves = [hei.load(tmp_path, "single-line", 1, half) for half in hei.Half]
+    functions = [{problem.task_id.split("/")[2] for problem in half} for half in halves]
+    assert functions == [{"0", "2", "4"}, {"1", "3", "5"}]
+    assert sum(map(len, halves)) == len(names)

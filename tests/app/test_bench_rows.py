@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
-from clover_engine.api import CanvasRequest, Draft, Drafting, EngineInfo, Fill, Filled, Finish
+from clover_engine.api import (
+    CanvasRequest,
+    Draft,
+    Drafting,
+    Ends,
+    EngineInfo,
+    Fill,
+    Filled,
+    Finish,
+)
 from clover_write.bench.cases import benchmark_ask
 from clover_write.bench.hei import KINDS
 from clover_write.bench.rows import EngineRow, RowError, engine_rows
@@ -37,9 +46,9 @@ class Recorder:
 async def test_documents_are_kept_apart_by_run_and_row() -> None:
     engine = Recorder()
     rows = [
-        EngineRow("int8-none", engine, Drafting.NONE, "run 1"),
-        EngineRow("int8-lookup", engine, Drafting.LOOKUP, "run 1"),
-        EngineRow("int8-none", engine, Drafting.NONE, "run 2"),
+        EngineRow("int8-none", engine, Drafting.NONE, Ends.BOTH, "run 1"),
+        EngineRow("int8-lookup", engine, Drafting.LOOKUP, Ends.BOTH, "run 1"),
+        EngineRow("int8-none", engine, Drafting.NONE, Ends.BOTH, "run 2"),
     ]
     for row in rows:
         for document in ("T/1/cold", "T/1/next", "T/1/next"):
@@ -61,7 +70,9 @@ def test_the_reference_needs_the_original_file() -> None:
         engine_rows(["reference-none"], Config(engine="inproc"), None)
 
 
-@pytest.mark.parametrize("name", ["int8", "int4-none", "int8-magic", "-none", ""])
+@pytest.mark.parametrize(
+    "name", ["int8", "int4-none", "int8-magic", "-none", "", "int8-none-sure", "int8-none-both-x"]
+)
 def test_unknown_rows_are_refused(name: str) -> None:
     with pytest.raises(RowError, match="no row is called"):
         engine_rows([name], Config(engine="fake"), None)

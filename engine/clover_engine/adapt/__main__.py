@@ -50,6 +50,10 @@ def main() -> None:
     ends.add_argument("--minutes", type=float, required=True)
     ends.add_argument("--seed", type=int, default=100)
     ends.set_defaults(run=_ends)
+    head = steps.add_parser("end-head", help="train the end head on gathered states")
+    head.add_argument("--states", type=Path, required=True)
+    head.add_argument("--out", type=Path, required=True, help="a safetensors file")
+    head.set_defaults(run=_end_head)
     args = parser.parse_args()
     args.run(args)
 
@@ -89,6 +93,12 @@ def _ends(args: argparse.Namespace) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     examples = Examples(_documents(args.corpus), args.model, args.seed)
     harvest(Backbone(args.model), iter(examples.next, None), args.out, args.minutes)
+
+
+def _end_head(args: argparse.Namespace) -> None:
+    from clover_engine.adapt.ends import train
+
+    train(args.states).save(args.out)
 
 
 def _documents(corpus: Path) -> list[Document]:

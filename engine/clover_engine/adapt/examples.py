@@ -35,17 +35,14 @@ def rest_of_line(text: str, random: Random) -> Span | None:
 
 
 def whole_lines(text: str, random: Random) -> Span | None:
-    """One to ten whole lines, without the last line break."""
+    """One to ten whole lines."""
     start, end = _line(text, random)
     for _ in range(min(int(random.expovariate(0.45)), 9)):
         further = text.find("\n", end + 1)
         if further < 0:
             break
         end = further
-    # an editor's cursor stands behind the indentation as often as before it
-    if random.random() < 0.5:
-        start += len(text[start:end]) - len(text[start:end].lstrip())
-    return start, end
+    return _edges(text, start, end, random)
 
 
 def last_lines(text: str, random: Random) -> Span | None:
@@ -58,7 +55,7 @@ def last_lines(text: str, random: Random) -> Span | None:
         further = text.find("\n", end + 1)
         line = text[end + 1 : further] if further >= 0 else ""
         if further < 0 or (line.strip() and _indent(line) < indent):
-            return start, end
+            return _edges(text, start, end, random)
         if end - start > 600:
             return None
         end = further
@@ -164,6 +161,16 @@ def _line(text: str, random: Random) -> Span:
     start = text.rfind("\n", 0, at) + 1
     end = text.find("\n", at)
     return start, len(text) if end < 0 else end
+
+
+def _edges(text: str, start: int, end: int, random: Random) -> Span:
+    """Lines as a cursor leaves them out: with or without their indentation, or with the break."""
+    chance = random.random()
+    if chance < 0.4:
+        return start, min(end + 1, len(text))
+    if chance < 0.7:
+        start += _indent(text[start:end])
+    return start, end
 
 
 def _indent(line: str) -> int:
