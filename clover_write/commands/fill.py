@@ -94,7 +94,8 @@ def _spans(file: TextFile, in_code: bool) -> tuple[MaskedSpan, ...]:
 
 
 async def _fill(client: EngineClient, file: TextFile, spans: tuple[MaskedSpan, ...]) -> _Outcome:
-    from clover_templates.span_canvas import apply, canvas_request, written
+    from clover_engine.errors import RequestError
+    from clover_templates.span_canvas import apply, canvas_request, placed, written
 
     document = file.document
     try:
@@ -102,6 +103,9 @@ async def _fill(client: EngineClient, file: TextFile, spans: tuple[MaskedSpan, .
         # no deadline: it may have to wait until the engine has loaded
         filled = await client.fill(canvas_request(document.text, spans, document=document.uri))
         ms = (time.perf_counter() - start) * 1000
+    except RequestError as error:
+        named = placed(error, document.text, spans)
+        raise error if named is error else RequestError(f"{file.path}:{named}") from error
     finally:
         await client.close()
     fills = written(document.text, spans, filled.fills)

@@ -11,7 +11,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from clover_engine.api import CanvasRequest, Draft, Filled, Priority
-from clover_engine.errors import Cancelled, CloverError
+from clover_engine.errors import Cancelled, CloverError, RequestError
 from clover_lsp.documents import Document, Documents
 from clover_lsp.exclusions import refusal
 from clover_lsp.infill import PROSE
@@ -19,7 +19,7 @@ from clover_lsp.lazy_client import LazyClient
 from clover_lsp.progress import Report, with_progress
 from clover_lsp.settings import Settings
 from clover_templates.masked_spans import MaskedSpan, Scan, find_spans, scan_spans
-from clover_templates.span_canvas import canvas_request, written
+from clover_templates.span_canvas import canvas_request, placed, written
 
 log = logging.getLogger(__name__)
 
@@ -114,11 +114,13 @@ class SpanFilling:
         request = canvas_request(
             document.text, spans, document=document.uri, priority=Priority.BACKGROUND
         )
-        filled = await with_progress(
-            self._server,
-            "Filling a span" if position else f"Filling {len(spans)} spans",
-            lambda report: self._ask(request, len(spans), report),
-        )
+        title = "Filling a span" if position else f"Filling {len(spans)} spans"
+        try:
+            filled = await with_progress(
+                self._server, title, lambda report: self._ask(request, len(spans), report)
+            )
+        except RequestError as error:
+            raise placed(error, document.text, spans) from error
         fills = written(document.text, spans, filled.fills)
         edits = [
             types.TextEdit(self._range(document, span), fill)

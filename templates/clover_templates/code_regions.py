@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Range
+    from tree_sitter import Node
 
 Region: TypeAlias = tuple[int, int]
 
 _BLOCKS = frozenset({"fenced_code_block", "indented_code_block"})
 _INLINES = frozenset({"inline", "pipe_table_cell"})
 _NOT_ASCII = re.compile(r"[^\t\r\n -~]")
-_LONE_CR = re.compile(r"\r(?!\n)")
 
 
 def code_regions(text: str, near: Sequence[int]) -> list[Region]:
@@ -26,7 +25,7 @@ def code_regions(text: str, near: Sequence[int]) -> list[Region]:
     """
     # imported here: reading its files takes longer than an editor's start may
     import tree_sitter_markdown
-    from tree_sitter import Language, Parser
+    from tree_sitter import Language, Parser, Range
 
     source = _ascii(text)
     blocks = Parser(Language(tree_sitter_markdown.language()))
@@ -36,7 +35,8 @@ def code_regions(text: str, near: Sequence[int]) -> list[Region]:
         if node.type in _BLOCKS:
             regions.append((node.start_byte, node.end_byte))
         elif b"`" in source[node.start_byte : node.end_byte] and _holds(near, node):
-            inlines.included_ranges = _ranges(node)
+            place = node.start_point, node.end_point, node.start_byte, node.end_byte
+            inlines.included_ranges = [Range(*place)]
             spans = _found(inlines.parse(source).root_node, frozenset({"code_span"}))
             regions += [(span.start_byte, span.end_byte) for span in spans]
     return [(start, min(end, len(text))) for start, end in regions]
@@ -46,9 +46,9 @@ def _ascii(text: str) -> bytes:
     """The text in one byte per code point, so that byte offsets are code points.
 
     A comma stands for what is not ASCII: like it, it means nothing to Markdown. The grammar
-    knows no lone "\\r", and needs a line end after the last line.
+    needs a line end after the last line.
     """
-    return _LONE_CR.sub("\n", _NOT_ASCII.sub(",", text)).encode() + b"\n"
+    return _NOT_ASCII.sub(",", text).encode() + b"\n"
 
 
 def _found(root: Node, kinds: frozenset[str]) -> Iterator[Node]:
@@ -65,18 +65,3 @@ def _found(root: Node, kinds: frozenset[str]) -> Iterator[Node]:
 def _holds(near: Sequence[int], node: Node) -> bool:
     at = bisect_left(near, node.start_byte)
     return at < len(near) and near[at] < node.end_byte
-
-
-def _ranges(node: Node) -> list[Range]:
-    """The node without the quote marks and indents that continue it on further lines."""
-    from tree_sitter import Range
-
-    ranges: list[Range] = []
-    at, point = node.start_byte, node.start_point
-    for child in node.named_children:
-        if child.type == "block_continuation":
-            if child.start_byte > at:
-                ranges.append(Range(point, child.start_point, at, child.start_byte))
-            at, point = child.end_byte, child.end_point
-    ranges.append(Range(point, node.end_point, at, node.end_byte))
-    return ranges

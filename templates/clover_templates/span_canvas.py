@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from clover_engine.api import CanvasRequest, Fill, Hole, Literal, Priority, Segment
-from clover_templates.masked_spans import MaskedSpan
+from clover_engine.errors import RequestError
+from clover_templates.masked_spans import MaskedSpan, place
 
 # what the canvas holds of the text left of the first span and right of the last
 LEFT_CHARS = 48 * 1024
@@ -40,6 +41,17 @@ def canvas_request(
     segments.append(_literal(text[at : at + RIGHT_CHARS]))
     kept = tuple(segment for segment in segments if segment != Literal(""))
     return CanvasRequest(kept, document=name, priority=priority)
+
+
+def placed(error: RequestError, text: str, spans: Sequence[MaskedSpan]) -> RequestError:
+    """The engine's error, with `line:column` of the span whose pattern it quotes, if any.
+
+    Only the engine can tell that a pattern does not serve, and only the text where it stands.
+    """
+    for span in spans:
+        if span.pattern and repr(span.pattern) in str(error):
+            return RequestError(f"{place(text, span.start)}: {error}")
+    return error
 
 
 def written(

@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from clover_engine.api import CanvasRequest, Steps
+from clover_engine.errors import RequestError
+from clover_engine.fake import FakeEngine
+from clover_engine.inproc import InprocClient
+from clover_engine.runner import Runner
 from clover_write.cli import main
 from clover_write.text_file import FileError, read_text_file
 
@@ -157,3 +162,25 @@ def test_a_file_that_changed_meanwhile_is_left_as_it_is(note: Path) -> None:
         file.replace(FILLED)
     assert note.read_text() == "newer"
     assert os.listdir(note.parent) == ["note.md"]
+
+
+class Strict(FakeEngine):
+    """Refuses as the real engine does, which reads patterns."""
+
+    def start(self, request: CanvasRequest) -> Steps:
+        raise RequestError("the pattern '[0-9' does not serve: unclosed character class")
+
+
+@pytest.mark.parametrize(("text", "place"), [("a\n<fill pattern=[0-9>", ":2:1: "), ("____ b", "")])
+def test_a_pattern_the_engine_refuses_is_named_with_its_place(
+    note: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    place: str,
+) -> None:
+    monkeypatch.setattr("clover_write.app.connect", lambda _: InprocClient(Runner(Strict)))
+    note.write_text(text)
+    assert fill(note) == 1
+    start = f"clover-write: {note}{place}" if place else "clover-write: "
+    assert capsys.readouterr().err.startswith(f"{start}the pattern '[0-9' does not serve")

@@ -14,7 +14,14 @@ from clover_templates.masked_spans import (
     find_spans,
     scan_spans,
 )
-from clover_templates.span_canvas import RIGHT_CHARS, apply, canvas_request, written
+from clover_templates.span_canvas import (
+    LEFT_CHARS,
+    RIGHT_CHARS,
+    apply,
+    canvas_request,
+    placed,
+    written,
+)
 
 # what the scanner and the Markdown grammar look at, so that they meet often
 PIECES = st.sampled_from(
@@ -191,7 +198,7 @@ def test_of_a_long_text_the_canvas_holds_what_stands_near() -> None:
     left, _, right = canvas_request(text, find_spans(text)).segments
     assert isinstance(left, Literal)
     assert isinstance(right, Literal)
-    assert text.startswith(left.text, 100_001 - len(left.text))
+    assert left.text == text[100_001 - LEFT_CHARS : 100_001]
     assert len(right.text) == RIGHT_CHARS
 
 
@@ -211,3 +218,11 @@ def test_of_a_long_text_the_canvas_holds_what_stands_near() -> None:
 def test_a_fill_takes_its_place_in_the_line(text: str, fill: str, expected: str) -> None:
     spans = find_spans(text)
     assert apply(text, spans, written(text, spans, [Fill(fill, 1.0, Finish.STOP)])) == expected
+
+
+def test_a_pattern_that_does_not_serve_is_found_in_the_text() -> None:
+    text = 'a <fill pattern="[0-9]">\n<fill pattern="[0-9">'
+    spans = find_spans(text)
+    error = RequestError("the pattern '[0-9' does not serve: unclosed character class")
+    assert str(placed(error, text, spans)) == f"2:1: {error}"
+    assert placed(error, text, spans[:1]) is error
