@@ -85,7 +85,7 @@ def read_text_file(path: Path) -> TextFile:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=".clover-write-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
