@@ -154,6 +154,11 @@ class Stats:
     prefill_ms: float = 0.0
     decode_ms: float = 0.0
 
+    def __add__(self, other: Stats) -> Stats:
+        """What two holes cost together."""
+        names = self.__dataclass_fields__
+        return Stats(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
 
 @dataclass(frozen=True, slots=True)
 class Filled:

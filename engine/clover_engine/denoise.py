@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 
 import torch
 
-from clover_engine.api import DeadlinePassed, Draft, Filled, Finish, Stats
+from clover_engine.api import DeadlinePassed, Draft, Fill, Finish, Stats
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import KVCache
 from clover_engine.prompt import Prompt
@@ -73,15 +73,20 @@ class NoDrafts:
         """Nothing to learn."""
 
 
-HoleSteps: TypeAlias = Generator[Forward | Draft, Seen | None, Filled]
+HoleSteps: TypeAlias = Generator[Forward | Draft, Seen | None, tuple[Fill, Stats]]
 
 
 def fill_hole(
-    prompt: Prompt, text: HoleText, cache: KVCache, sampler: Sampler, drafter: Drafter
+    number: int,
+    prompt: Prompt,
+    text: HoleText,
+    cache: KVCache,
+    sampler: Sampler,
+    drafter: Drafter,
 ) -> HoleSteps:
     """Write `text` behind `prompt`, of whose tokens `cache` already holds a beginning.
 
-    A DeadlinePassed thrown in at any yield ends the hole with what is committed.
+    A DeadlinePassed thrown in at any yield ends hole `number` with what is committed.
     """
     meter = Meter(len(prompt.tokens), reused=len(cache))
     try:
@@ -95,12 +100,12 @@ def fill_hole(
             drafter.record(accepted)
             drafter.extend(text.tokens[meter.tokens :])
             meter.tokens = len(text.tokens)
-            yield Draft(text.text)
+            yield Draft(text.text, number)
             pending = text.tokens[-1:]
             draft = drafter.propose(text.room - 1)
     except DeadlinePassed:
         text.finish = Finish.DEADLINE
-    return Filled((text.fill(),), meter.stats())
+    return text.fill(), meter.stats()
 
 
 def _read(
@@ -122,13 +127,15 @@ def verify(seen: Seen, draft: Sequence[int], text: HoleText, sampler: Sampler) -
     Row i of what is seen stands behind i drafted tokens. Returns how many of them were right.
     """
     for row, (token, confidence) in enumerate(sampler.choose(seen.logits)):
-        if seen.ends and text.end(seen.ends[row]):
+        if seen.ends and text.end_by_chance(seen.ends[row]):
             return row
-        if text.constraint.open:
-            token, confidence = sampler.choose_among(seen.logits[row], text.constraint.allowed())
-        if sampler.is_end(token):
-            text.finish = Finish.STOP
-            return row
+        allowed = text.allowed()
+        if allowed is None or not allowed[token]:
+            if sampler.is_end(token) if allowed is None else text.may_end:
+                text.end()
+                return row
+            if allowed is not None:
+                token, confidence = sampler.choose_among(seen.logits[row], allowed)
         text.append(token, confidence)
         if text.finish or row == len(draft) or token != draft[row]:
             return row

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
@@ -14,14 +15,19 @@ from clover_engine.api import (
     CanvasRequest,
     Drafting,
     EngineInfo,
+    Fill,
+    Filled,
+    Finish,
     Hole,
-    Literal,
     Need,
     Result,
+    Stats,
     Steps,
 )
+from clover_engine.canvas import Canvas
+from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
-from clover_engine.denoise import Drafter, Forward, NoDrafts, Seen, fill_hole
+from clover_engine.denoise import Drafter, Forward, HoleSteps, NoDrafts, Seen, fill_hole
 from clover_engine.end_head import TAPS, likelihoods, load_end_head
 from clover_engine.ending import Ending
 from clover_engine.errors import ModelError, RequestError
@@ -64,6 +70,7 @@ class LocalEngine:
         forbidden = set(self._vocabulary.without_bytes().tolist()) - set(end)
         self._sampler = Sampler(forbidden, end, model.device)
         self._windows = Windows()
+        self._constraints = Constraints(vocabulary)
         self._caches = CacheStore(model.cache_shape, CACHE_BYTES)
         self._acceptance = Acceptance()
         self._curve = self._measure()
@@ -76,25 +83,45 @@ class LocalEngine:
         return EngineInfo(self._name, self._precision, str(self._model.device), detail)
 
     def start(self, request: CanvasRequest) -> Steps:
-        """The steps of one infill. Raises RequestError for any other canvas."""
-        match request.segments:
-            case (Literal(prefix), Hole() as hole, Literal(suffix)):
-                return self._infill(request, prefix, hole, suffix)
-            case _:
-                raise RequestError("this engine fills one hole between two literals")
+        """The steps of one canvas. Raises RequestError when a hole asks for what cannot be."""
+        canvas = Canvas.of(request)
+        for number, hole in enumerate(canvas.holes):
+            with _naming(number, canvas):
+                self._constraints.of(hole)
+        return self._fill(request, canvas)
 
     def forward(self, needs: Sequence[Need]) -> Sequence[Result]:
         """Run each job's forward."""
         return [self._forward(need) for need in needs]
 
-    def _infill(self, request: CanvasRequest, prefix: str, hole: Hole, suffix: str) -> Steps:
-        prefix, suffix = self._windows.cut(request.document, prefix, suffix)
+    def _fill(self, request: CanvasRequest, canvas: Canvas) -> Steps:
+        """Fill the holes in the order in which one reads them."""
+        fills: list[Fill] = []
+        stats = Stats()
+        for number, hole in enumerate(canvas.holes):
+            if fills and fills[-1].finish is Finish.DEADLINE:
+                fills.append(Fill("", 0.0, Finish.DEADLINE))
+                continue
+            with _naming(number, canvas):
+                left, right = canvas.left_of(number, fills), canvas.right_of(number)
+                steps = self._steps(request, number, hole, left, right)
+                fill, cost = yield from steps
+            fills.append(fill)
+            stats += cost
+        return Filled(tuple(fills), stats)
+
+    def _steps(
+        self, request: CanvasRequest, number: int, hole: Hole, left: str, right: str
+    ) -> HoleSteps:
+        prefix, suffix = self._windows.cut(request.document, left, right)
         prompt = self._prompts.infill(prefix, suffix)
         drafter = self._drafter(request, prompt.tokens)
         # the last token is always read again: its logits begin the hole
         cache = self._caches.take(request.document, prompt.tokens[:-1])
-        text = HoleText(hole, prompt.healed, Ending(suffix, request.ends), self._vocabulary)
-        return fill_hole(prompt, text, cache, self._sampler, drafter)
+        constraint = self._constraints.of(hole, prompt.healed)
+        ending = Ending(suffix, request.ends)
+        text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary)
+        return fill_hole(number, prompt, text, cache, self._sampler, drafter)
 
     def _drafter(self, request: CanvasRequest, context: Sequence[int]) -> Drafter:
         if request.drafting is Drafting.NONE:
@@ -127,6 +154,17 @@ class LocalEngine:
         curve = measure(forward)
         log.info("cost of a forward: %s", curve)
         return curve
+
+
+@contextmanager
+def _naming(number: int, canvas: Canvas) -> Iterator[None]:
+    """Where there are several holes, an error tells which one it is about."""
+    try:
+        yield
+    except RequestError as error:
+        if len(canvas.holes) == 1:
+            raise
+        raise RequestError(f"hole {number + 1} of {len(canvas.holes)}: {error}") from error
 
 
 def load_engine(

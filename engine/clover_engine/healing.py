@@ -37,25 +37,3 @@ def _taken_back(tokens: Sequence[int], vocabulary: Vocabulary) -> int:
 def _is_word(byte: int) -> bool:
     """Letters, digits, underscore, and every byte of a character outside ASCII."""
     return byte >= 0x80 or chr(byte).isalnum() or byte == ord("_")
-
-
-class Constraint:
-    """The bytes that the next tokens still have to spell."""
-
-    def __init__(self, wanted: bytes, vocabulary: Vocabulary) -> None:
-        self._wanted = wanted
-        self._vocabulary = vocabulary
-
-    @property
-    def open(self) -> bool:
-        """Whether there is still something to spell."""
-        return bool(self._wanted)
-
-    def allowed(self) -> Sequence[int]:
-        """Ids of the tokens that may come next."""
-        allowed: list[int] = self._vocabulary.compatible(self._wanted).tolist()
-        return allowed
-
-    def advance(self, token: int) -> None:
-        """Note that an allowed token was written."""
-        self._wanted = self._wanted[len(self._vocabulary.token_bytes(token)) :]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from codecs import getincrementaldecoder
 
 from clover_engine.api import Fill, Finish, Hole
+from clover_engine.constraints import Constraint
 from clover_engine.ending import Ending
-from clover_engine.healing import Constraint
+from clover_engine.errors import RequestError
+from clover_engine.pattern import Mask
 from clover_engine.tokenizer import Vocabulary
 
 _decoder = getincrementaldecoder("utf-8")
@@ -16,10 +18,17 @@ class HoleText:
     """Committed tokens of one hole; what token healing took back is spelled first and not counted
     as text."""
 
-    def __init__(self, hole: Hole, healed: bytes, ending: Ending, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self,
+        hole: Hole,
+        healed: bytes,
+        ending: Ending,
+        constraint: Constraint | None,
+        vocabulary: Vocabulary,
+    ) -> None:
         self.tokens: list[int] = []
         self.finish: Finish | None = None
-        self.constraint = Constraint(healed, vocabulary)
+        self._constraint = constraint
         self._hole = hole
         self._ending = ending
         self._vocabulary = vocabulary
@@ -49,12 +58,15 @@ class HoleText:
 
     def append(self, token: int, confidence: float) -> None:
         """Commit one token; sets `finish` when it completes a stop string or fills the hole."""
-        if self.constraint.open:
-            self.constraint.advance(token)
         self.tokens.append(token)
         self._bytes += self._vocabulary.token_bytes(token)
         self._confidence = min(self._confidence, confidence)
         written = self._decoded()
+        if self._constraint:
+            self._constraint.advance(token)
+            if self._constraint.must_end:
+                self._length, self.finish = len(written), Finish.STOP
+                return
         if any(stop in written for stop in self._hole.stop):
             self.finish = Finish.STOP
         elif (length := self._ending.by_rule(written)) is not None:
@@ -62,10 +74,25 @@ class HoleText:
         elif not self.room:
             self.finish = Finish.LENGTH
 
-    def end(self, chance: float) -> bool:
+    def allowed(self) -> Mask | None:
+        """The tokens that may come next, bool [V]; None for all."""
+        return self._constraint.allowed() if self._constraint else None
+
+    @property
+    def may_end(self) -> bool:
+        """Whether what is written is all that is asked of the hole."""
+        return self._constraint is None or self._constraint.may_end
+
+    def end(self) -> None:
+        """End here: the model would write nothing more, or nothing that is allowed."""
+        self.finish = Finish.STOP
+        if self._asks:
+            self._length = len(self._decoded())
+
+    def end_by_chance(self, chance: float) -> bool:
         """End with the last token if that is where the hole ends, as the end head says with
         `chance`."""
-        if self.constraint.open or not self.tokens:
+        if not self.tokens or not self.may_end:
             return False
         length = self._ending.by_chance(self._decoded(), self._last, chance)
         if length is not None:
@@ -73,8 +100,22 @@ class HoleText:
         return length is not None
 
     def fill(self) -> Fill:
-        """What is in the hole now."""
-        return Fill(self.text, self._confidence, self.finish or Finish.LENGTH)
+        """What is in the hole now.
+
+        Raises RequestError when there was no room for all that is asked of it.
+        """
+        if self.may_end or self._hole.max_tokens == 0:
+            return Fill(self.text, self._confidence, self.finish or Finish.LENGTH)
+        if self.finish is Finish.DEADLINE or not self._asks:
+            return Fill("", self._confidence, self.finish or Finish.LENGTH)
+        raise RequestError(
+            f"{self._hole.max_tokens} tokens are too few for what is asked of the hole"
+        )
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the hole asks for certain texts only."""
+        return self._hole.choices is not None or self._hole.pattern is not None
 
     @property
     def _last(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 
@@ -25,8 +27,10 @@ class Sampler:
         chances = (best - logits.logsumexp(dim=-1)).exp()
         return list(zip(tokens.tolist(), chances.tolist(), strict=True))
 
-    def choose_among(self, row: torch.Tensor, allowed: Sequence[int]) -> tuple[int, float]:
-        """row float32 [V] -> the best of the allowed tokens and its probability among them."""
-        chances = row[torch.tensor(allowed, device=row.device)].softmax(dim=-1)
+    def choose_among(self, row: torch.Tensor, allowed: npt.NDArray[np.bool_]) -> tuple[int, float]:
+        """row float32 [V], allowed bool [V] -> the best allowed token and its probability among
+        them."""
+        tokens = torch.from_numpy(np.flatnonzero(allowed)).to(row.device)
+        chances = row[tokens].softmax(dim=-1)
         best = int(chances.argmax())
-        return allowed[best], float(chances[best])
+        return int(tokens[best]), float(chances[best])

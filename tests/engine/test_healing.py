@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clover_engine.healing import Constraint, heal
+from clover_engine.constraints import Spelled
+from clover_engine.healing import heal
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 from clover_engine.weights import load_vocabulary
 
@@ -73,8 +74,10 @@ def test_a_word_cut_into_two_tokens_is_taken_back_whole(healed: Healed) -> None:
 def test_what_was_taken_back_may_become_one_token(
     healed: Healed, tiny_vocabulary: Vocabulary
 ) -> None:
-    allowed = Constraint(b" retu", tiny_vocabulary).allowed()
-    assert b" return" in {tiny_vocabulary.token_bytes(token) for token in allowed}
+    allowed = Spelled(b" retu", tiny_vocabulary).allowed()
+    assert allowed is not None
+    tokens = allowed.nonzero()[0].tolist()
+    assert b" return" in {tiny_vocabulary.token_bytes(token) for token in tokens}
 
 
 @given(words, st.sampled_from(["\n", "\r\n", "\r", "\n\n", "  \n"]))
@@ -106,11 +109,12 @@ def test_chinese_is_taken_back_by_characters_or_their_parts(healed: Healed) -> N
 def test_allowed_tokens_spell_the_wanted_bytes_first(
     tiny_vocabulary: Vocabulary, wanted: bytes, data: st.DataObject
 ) -> None:
-    constraint = Constraint(wanted, tiny_vocabulary)
+    constraint = Spelled(wanted, tiny_vocabulary)
     written = b""
-    while constraint.open:
-        assert not written.startswith(wanted) or not wanted
-        token = data.draw(st.sampled_from(list(constraint.allowed())))
+    while (allowed := constraint.allowed()) is not None:
+        assert not constraint.may_end
+        token = data.draw(st.sampled_from(allowed.nonzero()[0].tolist()))
         written += tiny_vocabulary.token_bytes(token)
         constraint.advance(token)
     assert written.startswith(wanted)
+    assert constraint.may_end

@@ -1,0 +1,119 @@
+"""Canvases of any shape: every hole is filled as it asks, every literal stands as it was."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clover_engine.api import CanvasRequest, DeadlinePassed, Fill, Finish, Hole, Literal, Segment
+from clover_engine.canvas import BLANK, Canvas
+from clover_engine.errors import RequestError
+from tests.support.driving import run
+
+if TYPE_CHECKING:
+    from clover_engine.engine import LocalEngine
+
+texts = st.text("ab \n中\r…", max_size=8)
+segments = st.lists(texts.map(Literal) | st.just(Hole(4)), min_size=1, max_size=9).filter(
+    lambda some: any(isinstance(one, Hole) for one in some)
+)
+
+
+@given(segments, st.data())
+@settings(max_examples=200, deadline=None)
+def test_literals_survive_and_fills_stand_in_order(
+    some: list[Segment], data: st.DataObject
+) -> None:
+    canvas = Canvas.of(CanvasRequest(tuple(some)))
+    fills = [Fill(data.draw(texts), 1.0, Finish.STOP) for _ in canvas.holes]
+    texts_of_holes = iter(fills)
+    expected = "".join(
+        one.text if isinstance(one, Literal) else next(texts_of_holes).text for one in some
+    )
+    assert canvas.text(fills) == expected
+    for number in range(len(fills)):
+        left, right = canvas.left_of(number, fills), canvas.right_of(number)
+        assert expected.startswith(left)
+        assert right.count(BLANK) - "".join(canvas.literals[number + 1 :]).count(BLANK) == (
+            len(fills) - number - 1
+        )
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        (Hole(6),),
+        (Literal("value = "), Hole(6)),
+        (Hole(6), Literal("\n    return name")),
+        (Literal("a"), Hole(6), Hole(6), Literal("b"), Hole(6)),
+        (Literal(""), Literal("def name"), Hole(6), Literal(""), Literal(":\n"), Hole(6)),
+    ],
+)
+def test_canvases_of_any_shape_are_filled(
+    float_engine: LocalEngine, some: tuple[Segment, ...]
+) -> None:
+    done = run(float_engine, CanvasRequest(some))
+    holes = sum(isinstance(one, Hole) for one in some)
+    assert len(done.filled.fills) == holes
+    assert done.filled.stats.tokens <= 6 * holes
+    assert done.filled.stats.forwards == len(done.needs)
+
+
+def test_each_hole_takes_what_it_asks_for(float_engine: LocalEngine) -> None:
+    request = CanvasRequest(
+        (
+            Literal("name = "),
+            Hole(8, choices=("self.value", "self", "中文")),
+            Literal("\nnumber = "),
+            Hole(12, pattern="[0-9]{2,3}"),
+            Literal("\ndef "),
+            Hole(8, stop=("\n",)),
+        )
+    )
+    choice, number, line = run(float_engine, request).filled.fills
+    assert choice.text in ("self.value", "self", "中文")
+    assert re.fullmatch("[0-9]{2,3}", number.text)
+    assert "\n" not in line.text
+
+
+@pytest.mark.parametrize(
+    ("hole", "message"),
+    [
+        (Hole(2, choices=("a choice of many more tokens than two",)), "too few"),
+        (Hole(8, pattern="(unclosed"), "unclosed"),
+        (Hole(8, pattern="[^\\x00-\\x{10FFFF}]"), "match"),
+    ],
+)
+def test_an_error_names_the_hole(float_engine: LocalEngine, hole: Hole, message: str) -> None:
+    request = CanvasRequest((Literal("a"), Hole(2), Literal("b"), hole, Literal("c")))
+    with pytest.raises(RequestError, match="hole 2 of 2: ") as caught:
+        run(float_engine, request)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_holes_without_choices_do_not_exist() -> None:
+    with pytest.raises(RequestError, match="empty"):
+        Hole(choices=())
+    with pytest.raises(RequestError, match="not both"):
+        Hole(choices=("a",), pattern="b")
+
+
+def test_a_deadline_leaves_the_holes_behind_it_empty(float_engine: LocalEngine) -> None:
+    request = CanvasRequest(
+        (Literal("def name"), Hole(9), Literal("\n"), Hole(9, choices=("abc",)))
+    )
+    steps = float_engine.start(request)
+    need = next(steps)
+    [seen] = float_engine.forward([need])
+    steps.send(seen)
+    with pytest.raises(StopIteration) as stopped:
+        while True:
+            steps.throw(DeadlinePassed())
+    first, second = stopped.value.value.fills
+    assert first.finish is second.finish is Finish.DEADLINE
+    assert second.text == ""
