@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clover_engine.api import CanvasRequest, DeadlinePassed, Fill, Finish, Hole, Literal, Segment
+from clover_engine.api import CanvasRequest, Fill, Finish, Hole, Literal, Segment
 from clover_engine.canvas import BLANK, Canvas
 from clover_engine.errors import RequestError
 from tests.support.driving import run
@@ -104,16 +104,7 @@ def test_holes_without_choices_do_not_exist() -> None:
 
 
 def test_a_deadline_leaves_the_holes_behind_it_empty(float_engine: LocalEngine) -> None:
-    request = CanvasRequest(
-        (Literal("def name"), Hole(9), Literal("\n"), Hole(9, choices=("abc",)))
-    )
-    steps = float_engine.start(request)
-    need = next(steps)
-    [seen] = float_engine.forward([need])
-    steps.send(seen)
-    with pytest.raises(StopIteration) as stopped:
-        while True:
-            steps.throw(DeadlinePassed())
-    first, second = stopped.value.value.fills
+    some = (Literal("def name"), Hole(9), Literal("\n"), Hole(9, choices=("abc",)))
+    first, second = run(float_engine, CanvasRequest(some), deadline_at=1).filled.fills
     assert first.finish is second.finish is Finish.DEADLINE
     assert second.text == ""
