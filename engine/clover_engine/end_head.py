@@ -13,13 +13,15 @@ from torch.nn import functional
 LEAST = -12.0  # log-likelihoods below are all the same
 
 
-TAPS = (12, 18, 24)  # the layers whose normed results it reads
+def tapped(layers: int) -> tuple[int, ...]:
+    """Of so many layers, those whose normed results the head reads."""
+    return tuple(sorted({layers // 2, layers * 3 // 4, layers}))
 
 
 @dataclass(frozen=True, slots=True)
 class EndHead:
-    """A two-layer head over F = len(TAPS) * H + 2 features: float32 weights [inner, F], [inner],
-    [1, inner], [1]."""
+    """A two-layer head over F = tapped layers * H + 2 features: float32 weights [inner, F],
+    [inner], [1, inner], [1]."""
 
     inner_weight: torch.Tensor
     inner_bias: torch.Tensor

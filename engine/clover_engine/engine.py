@@ -28,7 +28,7 @@ from clover_engine.canvas import Canvas
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
 from clover_engine.denoise import Drafter, Forward, HoleSteps, NoDrafts, Seen, fill_hole
-from clover_engine.end_head import TAPS, likelihoods, load_end_head
+from clover_engine.end_head import likelihoods, load_end_head, tapped
 from clover_engine.ending import Ending
 from clover_engine.errors import ModelError, RequestError
 from clover_engine.hole_text import HoleText
@@ -133,7 +133,7 @@ class LocalEngine:
     def _forward(self, need: Forward) -> Seen:
         started = perf_counter()
         head = self._end_head if need.follows is not None else None
-        taps = TAPS if head else ()
+        taps = tapped(self._model.config.num_hidden_layers) if head else ()
         output = self._model.forward(need.tokens, need.cache, need.rows, taps)
         ends: Sequence[float] = ()
         if head and need.rows and need.follows is not None:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from clover_engine.adapt.blocks import Blocks
 from clover_engine.adapt.weights import PARTS, AdapterWeights
-from clover_engine.end_head import TAPS
+from clover_engine.end_head import tapped
 from clover_engine.layers.rotary import rotary_tables
 from clover_engine.models.qwen2 import MAX_POSITIONS
 from clover_engine.weights import MODEL_FILE, read_config
@@ -21,7 +21,7 @@ from clover_engine.weights import MODEL_FILE, read_config
 @dataclass(frozen=True, slots=True)
 class Context:
     """A causal reading of L tokens: keys and values of each layer, bf16 [KV, L, D]; the normed
-    results of the tapped layers, bf16 [L, len(TAPS), H]; the last is what the head reads."""
+    results of the tapped layers, bf16 [L, taps, H]; the last is what the head reads."""
 
     keys: list[torch.Tensor]
     values: list[torch.Tensor]
@@ -68,6 +68,7 @@ class Backbone:
         hidden = self.head[torch.tensor(tokens)].float()
         places = torch.arange(len(tokens))
         keys, values, taps = [], [], []
+        wanted = tapped(self.config.num_hidden_layers)
         for number in range(self.config.num_hidden_layers):
             qkv = self._project(number, "qkv", self._normed(hidden, self._norms[number][0]))
             queries, key, value = self._heads(qkv + self._bias[number], places)
@@ -82,7 +83,7 @@ class Backbone:
             )[0]
             hidden = hidden + self._project(number, "o", _joined(attended))
             hidden = hidden + self._feed_forward(number, hidden, None)
-            if number + 1 in TAPS:
+            if number + 1 in wanted:
                 last = number + 1 == self.config.num_hidden_layers
                 weight = self._norm if last else torch.ones_like(self._norm)
                 taps.append(self._normed(hidden, weight))

@@ -1,0 +1,105 @@
+"""Where a hole ends: what stands right of it is never written twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clover_engine.api import Ends
+from clover_engine.end_head import EndHead, likelihoods, load_end_head
+from clover_engine.ending import Ending
+from clover_engine.seam import beginning, overhang
+
+pieces = st.text("ab_1 ():\n中文.", max_size=12)
+
+
+@given(pieces, pieces)
+def test_the_beginning_is_a_beginning_without_blanks(hole: str, right: str) -> None:
+    again = beginning(right)
+    assert right.startswith(again)
+    assert not any(sign.isspace() for sign in again)
+    assert bool(again) == bool(right[:1].strip())
+
+
+@given(pieces, pieces, st.data())
+def test_what_hangs_over_stands_at_the_right(hole: str, right: str, data: st.DataObject) -> None:
+    least = len(beginning(right))
+    beyond = data.draw(st.integers(least, len(right)))
+    written = hole + right[:beyond]
+    found = overhang(written, right, last=beyond - least + 1)
+    assert found is not None
+    assert least <= found
+    assert written.endswith(right[:found])
+
+
+@given(pieces, pieces, st.integers(0, 6))
+def test_only_the_last_token_may_hang_over(written: str, right: str, last: int) -> None:
+    found = overhang(written, right, last)
+    least = len(beginning(right))
+    if found is None:
+        assert not written.endswith(right[:least])
+    else:
+        assert written.endswith(right[:found])
+        assert found <= least + max(last - 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "right", "last", "hole"),
+    [
+        ("f(x)\n", "\n    return", 2, "f(x)"),  # `)` and the line break are one token
+        ("return", "urn x\n", 6, "ret"),  # the hole ended inside a word
+        ("a, b)", ")\n", 2, "a, b"),
+        ("f(b))", ")\n", 2, "f(b)"),  # the hole's own bracket stays
+        ("    x = 1\n", "    y = 2\n", 1, "    x = 1\n"),
+        ("去年的", "的计划", 1, "去年"),
+        ("all", "", 3, "all"),
+    ],
+)
+def test_a_certain_end_cuts_what_stands_at_the_right(
+    written: str, right: str, last: int, hole: str
+) -> None:
+    ending = Ending(right, Ends.LEARNED)
+    length = ending.by_chance(written, last, 0.9)
+    assert length is not None
+    assert written[:length] == hole
+
+
+def test_no_end_where_the_right_text_has_not_begun_again() -> None:
+    assert Ending("urn x\n", Ends.BOTH).by_chance("ret", 3, 0.9) is None
+    assert Ending("\n", Ends.BOTH).by_chance("ret", 3, 0.4) is None
+    assert Ending("\n", Ends.RULES).by_chance("ret", 3, 0.9) is None
+
+
+def test_the_rule_ends_where_the_right_text_is_written_again() -> None:
+    right = "    return total\n\n\ndef main():"
+    written = "    total += 1\n" + right[:30]
+    assert Ending(right, Ends.RULES).by_rule(written) == len("    total += 1\n")
+    assert Ending(right, Ends.RULES).by_rule("    total += 1\n    return") is None
+    assert Ending(right, Ends.LEARNED).by_rule(written) is None
+    # too little to tell it from chance
+    assert Ending("\n\n", Ends.RULES).by_rule("x\n\n") is None
+
+
+def test_a_head_survives_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = torch.Generator().manual_seed(0)
+    head = EndHead(*(torch.randn(size, generator=random) for size in ((4, 6), (4,), (1, 4), (1,))))
+    (tmp_path / "adapters").mkdir()
+    head.save(tmp_path / "adapters" / "some-ends.safetensors")
+    monkeypatch.setattr("clover_engine.end_head.files", lambda package: tmp_path)
+    loaded = load_end_head("some")
+    assert loaded is not None
+    features = torch.randn(3, 6, generator=random)
+    assert torch.allclose(loaded(features), head(features), atol=1e-2)
+    assert load_end_head("another") is None
+
+
+def test_likelihoods_are_those_of_the_softmax() -> None:
+    logits = torch.tensor([[0.0, 1.0, -50.0], [3.0, 0.0, 0.0]])
+    found = likelihoods(logits, 2)
+    expected = logits.log_softmax(-1)
+    assert torch.allclose(found[:, 0], expected[:, 2].clamp_min(-12))
+    assert torch.allclose(found[:, 1], expected.max(-1).values)
