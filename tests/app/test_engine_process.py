@@ -224,3 +224,42 @@ async def test_one_that_hangs_is_named(place: Place, monkeypatch: pytest.MonkeyP
     hung.resume()
     assert await stop_engine(place)
     await client.close()
+
+
+@pytest.mark.model
+@pytest.mark.slow
+async def test_the_real_one_survives_500_cancels(
+    real_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLOVER_WRITE_RUNTIME_DIR", str(tmp_path / "run"))
+    place = default_place("coder-0.5b", "int8")
+    client = window(place, command=[*COMMAND[:-1], "--model", "coder-0.5b"])
+    chance = random.Random(0)
+
+    async def ask(number: int) -> None:
+        left = f"def total_{number % 6}(items):\n" + "    items = list(items)\n" * (number % 60)
+        request = infill_request(left, "\n\nprint(1)\n", document=f"document {number % 6}")
+        asked = asyncio.create_task(client.fill(request))
+        await asyncio.sleep(chance.random() * 0.12)
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+
+    await client.fill(infill_request("def add(a, b):\n    ", "\n", document="first"))
+    engine = psutil.Process(pid(place))
+    # the caches of six documents and the code for each number of rows come first
+    for number in range(120):
+        await ask(number)
+    before = engine.memory_info().rss
+    for number in range(500):
+        await ask(number)
+    filled = await asyncio.wait_for(client.fill(infill_request("total = 1\nto", "\n")), WAIT_S)
+    assert filled.fills[0].text.startswith("tal")
+    assert filled.stats.queue_ms < 1000  # nothing was left running before it
+    assert engine.memory_info().rss - before < 50 << 20
+    await asyncio.sleep(1)
+    times, began = engine.cpu_times(), time.monotonic()
+    await asyncio.sleep(4)
+    spent = sum(engine.cpu_times()[:2]) - sum(times[:2])
+    assert spent < 0.01 * (time.monotonic() - began)
+    await client.close()
+    assert await stop_engine(place)
