@@ -25,13 +25,15 @@ class Hole:
 
     `max_tokens=0` writes nothing: the request then only reads the context into the cache. With
     `choices` the hole takes one of them, whole; with `pattern`, a regular expression in the syntax
-    of Rust's regex crate, all of its text matches. `hint` says in words what belongs here.
+    of Rust's regex crate, all of its text matches; with `max_lines` it begins no further line.
+    `hint` says in words what belongs here.
     """
 
     max_tokens: int = 64
     stop: tuple[str, ...] = ()
     choices: tuple[str, ...] | None = None
     pattern: str | None = None
+    max_lines: int | None = None
     hint: str = ""
 
     def __post_init__(self) -> None:
@@ -39,6 +41,8 @@ class Hole:
             raise RequestError(f"a hole takes 0 to {MAX_HOLE_TOKENS} tokens, not {self.max_tokens}")
         if "" in self.stop:
             raise RequestError("an empty stop string would end the hole before it begins")
+        if self.max_lines is not None and self.max_lines < 1:
+            raise RequestError(f"a hole has at least one line, not {self.max_lines}")
         if self.choices is not None and not self.choices:
             raise RequestError("the choices of a hole are empty: nothing could be written there")
         if self.choices is not None and self.pattern is not None:

@@ -6,7 +6,7 @@ the text behind it, so that a token may lie across the two and all constraints i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, reduce
 from typing import Protocol
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from clover_engine.api import Hole
 from clover_engine.errors import RequestError
 from clover_engine.pattern import Mask, Patterns
-from clover_engine.tokenizer import TextTokenizer, Vocabulary
+from clover_engine.tokenizer import Vocabulary
 
 
 class Constraint(Protocol):
@@ -63,24 +63,20 @@ class Constraints:
         """
         if not hole.max_tokens:
             return None
-        if hole.choices is not None:
-            return self.choices(hole.choices, healed)
+        asked: list[Constraint] = []
         if hole.pattern is not None:
-            return self._patterns.compile(hole.pattern, hole.max_tokens, healed)
-        return Spelled(healed, self._vocabulary) if healed else None
-
-    def choices(self, choices: Iterable[str], healed: bytes = b"") -> Choices:
-        """One of `choices`, whole. Raises RequestError when there are none to be written."""
-        return Choices(choices, self._ids, self._vocabulary, healed)
+            asked.append(self._patterns.compile(hole.pattern, hole.max_tokens, healed))
+        elif healed:
+            asked.append(Spelled(healed, self._vocabulary))
+        if hole.max_lines is not None:
+            asked.append(self.max_lines(hole.max_lines, healed))
+        if len(asked) > 1:
+            return All(asked)
+        return asked[0] if asked else None
 
     def max_lines(self, count: int, healed: bytes = b"") -> MaxLines:
-        """At most `count` lines. Raises RequestError when `count` is not positive."""
+        """At most `count` lines."""
         return MaxLines(count, self._breaks, self._vocabulary, healed)
-
-    @cached_property
-    def _ids(self) -> dict[bytes, int]:
-        tokens = ((self._vocabulary.token_bytes(i), i) for i in range(len(self._vocabulary)))
-        return {data: token for data, token in tokens if data}
 
     @cached_property
     def _breaks(self) -> LineBreaks:
@@ -137,51 +133,6 @@ class Spelled(_Written):
         return self._mask(self._vocabulary.compatible(wanted)) if wanted else None
 
 
-class Choices(_Written):
-    """The text is one of a closed set, in whatever tokens."""
-
-    def __init__(
-        self,
-        choices: Iterable[str],
-        ids: Mapping[bytes, int],
-        vocabulary: Vocabulary,
-        healed: bytes,
-    ) -> None:
-        super().__init__(vocabulary)
-        self._ids = ids
-        try:
-            self._choices = {healed + choice.encode() for choice in choices}
-        except UnicodeEncodeError as error:
-            raise RequestError("a choice holds half a character: a lone surrogate") from error
-        if not self._choices:
-            raise RequestError("the choices of a hole are empty: nothing could be written there")
-
-    @property
-    def may_end(self) -> bool:
-        """Whether the text is one of the choices."""
-        return self._text in self._choices
-
-    @property
-    def must_end(self) -> bool:
-        """Whether it is, and none of the others begins with it."""
-        return self.may_end and not self._rests()
-
-    def allowed(self) -> Mask:
-        """The tokens with which some choice goes on."""
-        rests = self._rests()
-        if not rests and not self.may_end:
-            raise RequestError("what is written in the hole begins none of its choices")
-        beginnings = {rest[:end] for rest in rests for end in range(1, len(rest) + 1)}
-        tokens = [self._ids[data] for data in beginnings if data in self._ids]
-        return self._mask(np.array(tokens, np.int64))
-
-    def _rests(self) -> set[bytes]:
-        """What is still to be written of each choice that goes on."""
-        done = len(self._text)
-        begun = (choice for choice in self._choices if choice.startswith(self._text))
-        return {choice[done:] for choice in begun if len(choice) > done}
-
-
 class LineBreaks:
     """For every token, how many line breaks (LF, CR LF or CR) it holds."""
 
@@ -204,8 +155,6 @@ class MaxLines(_Written):
         self, count: int, breaks: LineBreaks, vocabulary: Vocabulary, healed: bytes
     ) -> None:
         super().__init__(vocabulary)
-        if count < 1:
-            raise RequestError(f"a hole has at least one line, not {count}")
         self._most = count - 1 + count_breaks(healed)
         self._breaks = breaks
 
@@ -266,20 +215,3 @@ class All:
         """Take the last `count` tokens back."""
         for constraint in self._constraints:
             constraint.rollback(count)
-
-
-def tokens_of(
-    choices: Sequence[str],
-    tokenizer: TextTokenizer,
-    removed: Sequence[int] = (),
-    healed: bytes = b"",
-) -> list[list[int]]:
-    """The tokens of `healed` and each choice, as the tokenizer has it: to score them in one batch.
-
-    `removed` are the tokens that spelled `healed`: they stay where it begins inside a character.
-    """
-    try:
-        before = healed.decode()
-    except UnicodeDecodeError:
-        return [[*removed, *tokenizer.encode(choice)] for choice in choices]
-    return [tokenizer.encode(before + choice) for choice in choices]

@@ -18,6 +18,7 @@ import torch
 from clover_engine.api import DeadlinePassed, Draft, Fill, Finish, Stats
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import KVCache
+from clover_engine.models.qwen2 import Layout
 from clover_engine.prompt import Prompt
 from clover_engine.sampler import Sampler
 
@@ -27,12 +28,14 @@ PREFILL_ROWS = 256  # the most rows of one prefill forward: a cancel waits at mo
 @dataclass(frozen=True, slots=True)
 class Forward:
     """A need: read `tokens` behind those in `cache`, look at the last `rows` rows. With `follows`,
-    the first token right of the hole, tell also how likely the hole ends at each of them."""
+    the first token right of the hole, tell also how likely the hole ends at each of them. Rows
+    of a `layout` leave nothing behind in the cache that may be kept."""
 
     cache: KVCache
     tokens: Sequence[int]
     rows: int
     follows: int | None = None
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ def fill_hole(
     """
     meter = Meter(len(prompt.tokens), reused=len(cache))
     try:
-        pending = yield from _read(prompt, cache, meter, keep=bool(text.room))
+        pending = yield from read(prompt, cache, meter, keep=bool(text.room))
         draft = list(prompt.removed)  # what token healing took back is the likeliest first text
         while text.room and not text.finish:
             seen = yield Forward(cache, [*pending, *draft], len(draft) + 1, prompt.follows)
@@ -108,7 +111,7 @@ def fill_hole(
     return text.fill(), meter.stats()
 
 
-def _read(
+def read(
     prompt: Prompt, cache: KVCache, meter: Meter, keep: bool
 ) -> Generator[Forward | Draft, Seen | None, list[int]]:
     """Read the prompt in even chunks; with `keep`, the last one is left to be verified with."""

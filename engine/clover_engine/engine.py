@@ -25,6 +25,7 @@ from clover_engine.api import (
     Steps,
 )
 from clover_engine.canvas import Canvas
+from clover_engine.choosing import choose
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
 from clover_engine.denoise import Drafter, Forward, HoleSteps, NoDrafts, Seen, fill_hole
@@ -115,9 +116,12 @@ class LocalEngine:
     ) -> HoleSteps:
         prefix, suffix = self._windows.cut(request.document, left, right)
         prompt = self._prompts.infill(prefix, suffix)
-        drafter = self._drafter(request, prompt.tokens)
         # the last token is always read again: its logits begin the hole
         cache = self._caches.take(request.document, prompt.tokens[:-1])
+        if hole.choices is not None:
+            branches = self._prompts.branches(prompt, hole, suffix)
+            return choose(number, hole.choices, branches, prompt, cache)
+        drafter = self._drafter(request, prompt.tokens)
         constraint = self._constraints.of(hole, prompt.healed)
         ending = Ending(suffix, request.ends)
         text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary)
@@ -134,7 +138,7 @@ class LocalEngine:
         started = perf_counter()
         head = self._end_head if need.follows is not None else None
         taps = tapped(self._model.config.num_hidden_layers) if head else ()
-        output = self._model.forward(need.tokens, need.cache, need.rows, taps)
+        output = self._model.forward(need.tokens, need.cache, need.rows, taps, need.layout)
         ends: Sequence[float] = ()
         if head and need.rows and need.follows is not None:
             chances = likelihoods(output.logits, need.follows)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
+from clover_engine.api import Hole
+from clover_engine.errors import RequestError
 from clover_engine.healing import heal
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
@@ -58,6 +60,7 @@ class Budget:
 
 PREFIX_BUDGET = Budget(least=1024, target=2048, most=3072)
 SUFFIX_BUDGET = Budget(least=384, target=768, most=1152)
+_FIT = 24  # characters of the suffix by which choices are compared
 _ANCHOR = 64  # characters by which a window's far edge is found again
 
 
@@ -155,3 +158,21 @@ class PromptBuilder:
         healed = b"".join(self._vocabulary.token_bytes(token) for token in removed)
         follows = right[0] if right else self._end
         return Prompt(tuple(tokens), tuple(removed), healed, follows)
+
+    def branches(self, prompt: Prompt, hole: Hole, suffix: str) -> list[list[int]]:
+        """The tokens of each choice with the beginning of the suffix behind it, so that how well
+        both sides fit can be compared. Raises RequestError when a choice is too long for the hole.
+        """
+        choices = hole.choices or ()
+        longest = max(choices, key=len, default="")
+        if len(self._tokenizer.encode(longest)) > hole.max_tokens:
+            raise RequestError(f"{hole.max_tokens} tokens are too few for the longest choice")
+        end = [self._end] if len(suffix) < _FIT else []
+        return [self._behind(prompt, choice + suffix[:_FIT]) + end for choice in choices]
+
+    def _behind(self, prompt: Prompt, text: str) -> list[int]:
+        """The tokens of what healing took back and `text`."""
+        try:
+            return self._tokenizer.encode(prompt.healed.decode() + text)
+        except UnicodeDecodeError:  # it begins inside a character
+            return [*prompt.removed, *self._tokenizer.encode(text)]

@@ -67,7 +67,7 @@ def test_each_hole_takes_what_it_asks_for(float_engine: LocalEngine) -> None:
     request = CanvasRequest(
         (
             Literal("name = "),
-            Hole(8, choices=("self.value", "self", "中文")),
+            Hole(12, choices=("self.value", "self", "中文")),
             Literal("\nnumber = "),
             Hole(12, pattern="[0-9]{2,3}"),
             Literal("\ndef "),

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clover_engine.api import Hole
-from clover_engine.constraints import All, Constraint, Constraints, tokens_of
+from clover_engine.constraints import All, Constraint, Constraints
 from clover_engine.errors import RequestError
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 from clover_engine.weights import load_vocabulary
@@ -70,9 +70,6 @@ makers: st.SearchStrategy[Make] = st.one_of(
         lambda pattern, healed: lambda make: make.of(Hole(512, pattern=pattern), healed),
         patterns,
         healed_bytes,
-    ),
-    st.builds(
-        lambda some, healed: lambda make: make.choices(some, healed), choice_sets, healed_bytes
     ),
     st.builds(lambda healed: lambda make: make.of(Hole(), healed), healed_bytes),
     st.builds(
@@ -186,36 +183,6 @@ def test_a_text_that_matches_may_be_written_in_any_tokens(
     assert constraint.may_end
 
 
-@given(choices=choice_sets, healed=healed_bytes, random=randoms)
-@settings(max_examples=100, deadline=None)
-def test_a_walk_ends_in_one_of_the_choices(
-    make: Constraints, walk: Walk, choices: list[str], healed: bytes, random: Random
-) -> None:
-    texts = {healed + choice.encode() for choice in choices}
-    constraint, written = make.choices(choices, healed), b""
-    while not constraint.must_end:
-        assert constraint.may_end == (written in texts)
-        fitting = [
-            token
-            for token in range(len(walk.vocabulary))
-            if (more := walk.vocabulary.token_bytes(token))
-            and any(text.startswith(written + more) for text in texts)
-        ]
-        assert walk.allowed(constraint) == fitting
-        written += walk.step(constraint, random)
-    assert written in texts
-    assert walk.allowed(constraint) == []
-
-
-def test_a_choice_that_begins_another_may_end_or_go_on(make: Constraints, walk: Walk) -> None:
-    constraint = make.choices(["ret", "return"])
-    walk.spell(constraint, b"ret", Random(0))
-    assert constraint.may_end
-    assert not constraint.must_end
-    walk.spell(constraint, b"urn", Random(0))
-    assert constraint.must_end
-
-
 @given(count=st.integers(1, 3), healed=healed_bytes, random=randoms, steps=st.integers(0, 12))
 @settings(max_examples=100, deadline=None)
 def test_lines_are_counted_across_tokens(
@@ -265,28 +232,23 @@ def _state(constraint: Constraint) -> tuple[bool, bool, bytes | None]:
 
 
 def test_no_more_is_taken_back_than_was_written(make: Constraints, walk: Walk) -> None:
-    for constraint in (of(make, Hole(pattern="ab*")), make.choices(["ab"]), make.max_lines(1)):
+    for constraint in (of(make, Hole(pattern="ab*")), make.max_lines(1)):
         walk.spell(constraint, b"ab", Random(0))
         with pytest.raises(ValueError, match="taken back"):
             constraint.rollback(3)
 
 
-@given(healed=healed_bytes, choices=choice_sets, random=randoms)
+@given(healed=healed_bytes, pattern=patterns, random=randoms)
 @settings(max_examples=60, deadline=None)
 def test_constraints_hold_together(
-    make: Constraints, walk: Walk, healed: bytes, choices: list[str], random: Random
+    make: Constraints, walk: Walk, healed: bytes, pattern: str, random: Random
 ) -> None:
-    # a line break in a choice would be a dead end, which the choices alone do not see
-    one_line = [choice for choice in [*choices, "ret"] if not ends.search(choice)]
-    constraint = All(
-        [
-            make.choices(one_line, healed),
-            of(make, Hole(512, pattern="(?s:.*)"), healed),
-            make.max_lines(1, healed),
-        ]
-    )
+    constraint = make.of(Hole(512, pattern=f"(?:{pattern})z", max_lines=9), healed)
+    assert constraint is not None
     written = walk.to_the_end(constraint, random)
-    assert written in {healed + choice.encode() for choice in one_line}
+    assert written.startswith(healed)
+    assert re.fullmatch(f"(?:{pattern})z", written[len(healed) :].decode())
+    assert len(ends.findall(written.decode(errors="replace"))) < 9 + len(healed)
 
 
 def test_a_dead_end_is_an_error(make: Constraints, walk: Walk) -> None:
@@ -322,36 +284,5 @@ def test_a_pattern_that_does_not_serve_says_why(
 def test_a_hole_that_asks_for_nothing_is_free(make: Constraints) -> None:
     assert make.of(Hole()) is None
     assert make.of(Hole(0, pattern="a"), b"x") is None  # only reads the context
-    with pytest.raises(RequestError, match="empty"):
-        make.choices([])
-    with pytest.raises(RequestError, match="half a character"):
-        make.choices(["a\ud800"])
     with pytest.raises(RequestError, match="at least one line"):
-        make.max_lines(0)
-
-
-@given(choices=choice_sets)
-@settings(max_examples=50, deadline=None)
-def test_choices_are_tokenised_behind_what_is_healed(
-    tokenizer: TextTokenizer, vocabulary: Vocabulary, choices: list[str]
-) -> None:
-    def spelled(tokens: list[int]) -> bytes:
-        return b"".join(map(vocabulary.token_bytes, tokens))
-
-    rows = tokens_of(choices, tokenizer, [], b" ret")
-    assert [spelled(row) for row in rows] == [b" ret" + choice.encode() for choice in choices]
-    # a hole inside a character: the tokens that were taken back stay
-    part = "中".encode()[1:]
-    removed = [
-        next(i for i in range(len(vocabulary)) if vocabulary.token_bytes(i) == part[n : n + 1])
-        for n in range(2)
-    ]
-    rows = tokens_of(choices, tokenizer, removed, part)
-    assert [spelled(row) for row in rows] == [part + choice.encode() for choice in choices]
-
-
-def test_a_choice_becomes_one_token_with_what_is_healed(
-    tokenizer: TextTokenizer, vocabulary: Vocabulary
-) -> None:
-    [[token]] = tokens_of(["urn"], tokenizer, [], b" ret")
-    assert vocabulary.token_bytes(token) == b" return"
+        Hole(max_lines=0)

@@ -132,12 +132,13 @@ def test_rotate_and_store(
 ) -> None:
     qkv = some_rows(count, (groups + 2) * kv_heads * width, seed, 0, [])
     cos, sin = some_rows(40, width, seed + 1, 0, []), some_rows(40, width, seed + 2, 0, [])
+    positions = torch.randint(40, (count,), generator=torch.Generator().manual_seed(seed))
 
     def run(
         rotate: Callable[..., torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         keys, values = torch.full((2, kv_heads, 40, width), float("nan"))
-        return rotate(qkv, cos, sin, keys, values, start), keys, values
+        return rotate(qkv, cos, sin, keys, values, start, positions), keys, values
 
     wanted = run(reference.rotate_and_store)
     with poisoned():

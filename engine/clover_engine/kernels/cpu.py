@@ -62,13 +62,21 @@ def rotate_and_store(
     keys: torch.Tensor,
     values: torch.Tensor,
     start: int,
+    positions: torch.Tensor,
 ) -> torch.Tensor:
     """As `reference.rotate_and_store`."""
     kv_heads, _, width = keys.shape
     groups = qkv.shape[1] // (kv_heads * width) - 2
     queries = torch.empty(kv_heads, groups * qkv.shape[0], width)
     _rotate_and_store(
-        qkv.numpy(), cos.numpy(), sin.numpy(), keys.numpy(), values.numpy(), start, queries.numpy()
+        qkv.numpy(),
+        cos.numpy(),
+        sin.numpy(),
+        keys.numpy(),
+        values.numpy(),
+        start,
+        positions.numpy(),
+        queries.numpy(),
     )
     return queries
 
@@ -150,7 +158,8 @@ def _swiglu_to_rows(
 
 
 @_compiled(
-    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, f4[:, :, ::1], f4[:, :, ::1], i8, f4[:, :, ::1])",
+    f"void({_MATRIX}, {_MATRIX}, {_MATRIX}, f4[:, :, ::1], f4[:, :, ::1], i8, i8[::1],"
+    " f4[:, :, ::1])",
 )
 def _rotate_and_store(
     qkv: Floats,
@@ -159,13 +168,14 @@ def _rotate_and_store(
     keys: Floats,
     values: Floats,
     start: int,
+    positions: npt.NDArray[np.int64],
     queries: Floats,
 ) -> None:
     count, kv_heads, width = qkv.shape[0], keys.shape[0], keys.shape[2]
     half = width // 2
     groups = qkv.shape[1] // (kv_heads * width) - 2
     for i in range(count):
-        place = start + i
+        place, slot = positions[i], start + i
         for head in range(groups * kv_heads):
             base = head * width
             row = (head % groups) * count + i
@@ -177,8 +187,8 @@ def _rotate_and_store(
         for head in range(kv_heads):
             base = (groups * kv_heads + head) * width
             for d in range(width):
-                keys[head, place, d] = (
+                keys[head, slot, d] = (
                     qkv[i, base + d] * cos[place, d]
                     + qkv[i, base + (d + half) % width] * sin[place, d]
                 )
-                values[head, place, d] = qkv[i, base + kv_heads * width + d]
+                values[head, slot, d] = qkv[i, base + kv_heads * width + d]

@@ -34,6 +34,7 @@ class Kernels(Protocol):
         keys: torch.Tensor,
         values: torch.Tensor,
         start: int,
+        positions: torch.Tensor,
     ) -> torch.Tensor: ...
 
 

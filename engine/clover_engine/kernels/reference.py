@@ -42,19 +42,21 @@ def rotate_and_store(
     keys: torch.Tensor,
     values: torch.Tensor,
     start: int,
+    positions: torch.Tensor,
 ) -> torch.Tensor:
     """Rotate queries and keys to their positions and write keys and values into the cache.
 
     qkv float32 [M, (G + 2) * KV * D], heads in the order queries, keys, values; cos and sin float32
-    [positions, D], sin with the sign of rotate-half; keys and values float32 [KV, capacity, D],
-    written at start .. start+M. Returns the queries, float32 [KV, G * M, D]: the G heads that share
-    a key-value head stand one after the other.
+    [places, D], sin with the sign of rotate-half; keys and values float32 [KV, capacity, D],
+    written at start .. start+M; positions int64 [M], the place that each row is rotated to. Returns
+    the queries, float32 [KV, G * M, D]: the G heads that share a key-value head stand one after the
+    other.
     """
     kv_heads, _, width = keys.shape
     rows = qkv.shape[0]
     heads = qkv.view(rows, -1, width)
     turned = heads[:, :-kv_heads]
-    cos, sin = cos[start : start + rows, None], sin[start : start + rows, None]
+    cos, sin = cos[positions, None], sin[positions, None]
     rotated = torch.addcmul(turned * cos, turned.roll(width // 2, dims=-1), sin)
     keys[:, start : start + rows] = rotated[:, -kv_heads:].transpose(0, 1)
     values[:, start : start + rows] = heads[:, -kv_heads:].transpose(0, 1)

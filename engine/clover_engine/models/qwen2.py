@@ -61,6 +61,15 @@ class Embedding:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """M rows that do not simply follow one another: the place that each is rotated to, int64 [M],
+    and which of the rows it sees, bool [M, M]; all see the whole cache."""
+
+    positions: torch.Tensor
+    visible: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """Of the last R rows of a forward: logits float32 [R, V], and the normed results of the tapped
     layers side by side, float32 [R, taps * H]."""
@@ -102,20 +111,31 @@ class Qwen2:
 
     @torch.no_grad()
     def forward(
-        self, tokens: Sequence[int], cache: KVCache, logits: int, taps: Sequence[int] = ()
+        self,
+        tokens: Sequence[int],
+        cache: KVCache,
+        logits: int,
+        taps: Sequence[int] = (),
+        layout: Layout | None = None,
     ) -> Output:
-        """Read M tokens behind those in `cache`; the output of the last `logits` rows."""
-        rows = len(tokens)
-        padding = _few_shapes(rows) - rows
-        cache.reserve(rows + padding)
-        hidden = self._embedding(torch.tensor([*tokens, *[0] * padding], device=self.device))
-        mask = self._causal_mask(rows + padding, len(cache))
+        """Read M tokens behind those in `cache`, one after the other or as `layout` says; the
+        output of the last `logits` rows."""
+        rows, start = len(tokens), len(cache)
+        padded = _few_shapes(rows)
+        cache.reserve(padded)
+        hidden = self._embedding(
+            torch.tensor([*tokens, *[0] * (padded - rows)], device=self.device)
+        )
+        mask = self._mask(padded, start, layout)
+        positions = torch.arange(start, start + padded, device=self.device)
+        if layout:
+            positions[:rows] = layout.positions
         eps = self.config.rms_norm_eps
         last = slice(rows - logits, rows)
         states = []
         for number, layer in enumerate(self._layers):
             qkv = layer.qkv.after_norm(hidden, layer.attn_norm, eps)
-            hidden += layer.o(self._attend(qkv, cache, number, mask))
+            hidden += layer.o(self._attend(qkv, cache, number, mask, positions))
             gate_up = layer.gate_up.after_norm(hidden, layer.ffn_norm, eps)
             hidden += layer.down.after_swiglu(gate_up)
             if number + 1 in taps:
@@ -130,13 +150,20 @@ class Qwen2:
         )
 
     def _attend(
-        self, qkv: torch.Tensor, cache: KVCache, number: int, mask: torch.Tensor
+        self,
+        qkv: torch.Tensor,
+        cache: KVCache,
+        number: int,
+        mask: torch.Tensor,
+        positions: torch.Tensor,
     ) -> torch.Tensor:
         """Attention of the fused projections [M, out] over cache and block, float32 [M, hidden]."""
         start, rows = len(cache), qkv.shape[0]
         seen = mask.shape[1]
         keys, values = cache.keys[number], cache.values[number]
-        queries = self._kernels.rotate_and_store(qkv, self._cos, self._sin, keys, values, start)
+        queries = self._kernels.rotate_and_store(
+            qkv, self._cos, self._sin, keys, values, start, positions
+        )
         attended = functional.scaled_dot_product_attention(
             queries[None],
             keys[None, :, :seen],
@@ -146,10 +173,14 @@ class Qwen2:
         by_head = attended.view(self.config.num_attention_heads, rows, -1)
         return by_head.transpose(0, 1).reshape(rows, -1)
 
-    def _causal_mask(self, rows: int, start: int) -> torch.Tensor:
+    def _mask(self, rows: int, start: int, layout: Layout | None) -> torch.Tensor:
         """Added to the scores: 0 where a query sees the key, else -inf; [group * rows, keys]."""
         size = (rows, whole_units(start + rows))
         mask = torch.full(size, float("-inf"), device=self.device).triu_(start + 1)
+        if layout:
+            count = len(layout.positions)
+            mask[:count, start:] = float("-inf")
+            mask[:count, start : start + count].masked_fill_(layout.visible, 0.0)
         return mask.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)
 
 
