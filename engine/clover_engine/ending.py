@@ -5,7 +5,7 @@ from __future__ import annotations
 from clover_engine.api import Ends
 from clover_engine.seam import beginning, overhang
 
-CERTAIN = 0.5  # the chance from which the end head is believed
+CERTAIN = 0.6  # the chance from which the end head is believed
 _PROBE = 24  # characters of the right text that are looked for in the hole
 _LEAST_PROBE = 6  # of them must be more than blanks
 
