@@ -35,6 +35,14 @@ class Canvas:
         filled = zip(self.literals, fills[:number], strict=False)
         return "".join(text + fill.text for text, fill in filled) + self.literals[number]
 
+    def asked_of(self, number: int, fills: Sequence[Fill]) -> str:
+        """The text left of hole `number` as the model reads it: the hint stands above its line."""
+        left, hint = self.left_of(number, fills), self.holes[number].hint
+        if not hint:
+            return left
+        above, newline, line = left.rpartition("\n")
+        return f"{above}{newline}<!-- {hint} -->\n{line}"
+
     def right_of(self, number: int) -> str:
         """The text right of hole `number`, the holes behind it blank."""
         return BLANK.join(self.literals[number + 1 :])

@@ -104,7 +104,7 @@ class LocalEngine:
                 fills.append(Fill("", 0.0, Finish.DEADLINE))
                 continue
             with _naming(number, canvas):
-                left, right = canvas.left_of(number, fills), canvas.right_of(number)
+                left, right = canvas.asked_of(number, fills), canvas.right_of(number)
                 steps = self._steps(request, number, hole, left, right)
                 fill, cost = yield from steps
             fills.append(fill)
@@ -116,12 +116,13 @@ class LocalEngine:
     ) -> HoleSteps:
         prefix, suffix = self._windows.cut(request.document, left, right)
         prompt = self._prompts.infill(prefix, suffix)
+        # before the cache is taken, which cuts the document's last answer off
+        drafter = self._drafter(request, prompt.tokens)
         # the last token is always read again: its logits begin the hole
         cache = self._caches.take(request.document, prompt.tokens[:-1])
         if hole.choices is not None:
             branches = self._prompts.branches(prompt, hole, suffix)
             return choose(number, hole.choices, branches, prompt, cache)
-        drafter = self._drafter(request, prompt.tokens)
         constraint = self._constraints.of(hole, prompt.healed)
         ending = Ending(suffix, request.ends)
         text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary)

@@ -78,7 +78,13 @@ def _literal(text: str) -> Literal:
 
 
 def _hole(span: MaskedSpan) -> Hole:
-    return Hole(span.max_tokens, ("\n",), span.choices, span.pattern, span.hint)
+    return Hole(
+        span.max_tokens,
+        ("\n",),
+        choices=span.choices,
+        pattern=span.pattern,
+        hint=span.hint,
+    )
 
 
 def _settled(text: str, span: MaskedSpan, fill: str) -> str:

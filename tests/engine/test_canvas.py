@@ -96,6 +96,12 @@ def test_an_error_names_the_hole(float_engine: LocalEngine, hole: Hole, message:
     assert "\n" not in str(caught.value)
 
 
+def test_a_hint_stands_above_its_line() -> None:
+    canvas = Canvas.of(CanvasRequest((Literal("# Plan\nOwner: "), Hole(hint="who leads"))))
+    assert canvas.asked_of(0, []) == "# Plan\n<!-- who leads -->\nOwner: "
+    assert canvas.left_of(0, []) == "# Plan\nOwner: "
+
+
 def test_holes_without_choices_do_not_exist() -> None:
     with pytest.raises(RequestError, match="empty"):
         Hole(choices=())

@@ -276,6 +276,23 @@ def test_the_sampler_passes_over_forbidden_tokens() -> None:
     assert chance == pytest.approx(0.7311, abs=1e-4)
 
 
+def test_typing_along_drafts_the_last_answer(float_engine: LocalEngine) -> None:
+    drafted = 0
+    for seed in SEEDS[:10]:
+        prefix, suffix = random_document(seed)
+        name = new_name()
+        first = run(float_engine, ask(prefix, suffix, document=name))
+        if len(first.text) < 8:
+            continue
+        typed = prefix + first.text[:2]
+        alone = run(float_engine, ask(typed, suffix, document=new_name()))
+        along = run(float_engine, ask(typed, suffix, document=name))
+        assert answer(along.filled) == answer(alone.filled)
+        drafted += alone.filled.stats.forwards - along.filled.stats.forwards
+    # what was just written is verified, not written again
+    assert drafted >= 10
+
+
 @pytest.mark.parametrize("drafting", Drafting)
 def test_the_figures_add_up(float_engine: LocalEngine, drafting: Drafting) -> None:
     for prefix, suffix in [*map(random_document, SEEDS[:10]), (LONG_PREFIX, "")]:
