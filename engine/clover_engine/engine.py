@@ -43,7 +43,7 @@ from clover_engine.weights import TOKENIZER_FILE, load_folder, load_gguf, load_v
 
 log = logging.getLogger(__name__)
 
-CACHE_BYTES = 96 << 20
+CACHE_BYTES = 64 << 20
 FAMILY = "qwen2"
 ORDINARY_CONTEXT = 256  # tokens
 LAST_ANSWER = 64  # tokens of a document's last canvas that drafts are looked up in

@@ -236,22 +236,23 @@ async def test_the_real_one_survives_500_cancels(
     client = window(place, command=[*COMMAND[:-1], "--model", "coder-0.5b"])
     chance = random.Random(0)
 
-    async def ask(number: int) -> None:
+    def request(number: int) -> CanvasRequest:
         left = f"def total_{number % 6}(items):\n" + "    items = list(items)\n" * (number % 60)
-        request = infill_request(left, "\n\nprint(1)\n", document=f"document {number % 6}")
-        asked = asyncio.create_task(client.fill(request))
+        return infill_request(left, "\n\nprint(1)\n", document=f"document {number % 6}")
+
+    async def cancelled(number: int) -> None:
+        asked = asyncio.create_task(client.fill(request(number)))
         await asyncio.sleep(chance.random() * 0.12)
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
 
-    await client.fill(infill_request("def add(a, b):\n    ", "\n", document="first"))
+    # the caches up to their bound and the code for each number of rows come first
+    for number in range(0, 360, 7):
+        await client.fill(request(number))
     engine = psutil.Process(pid(place))
-    # the caches of six documents and the code for each number of rows come first
-    for number in range(120):
-        await ask(number)
     before = engine.memory_info().rss
     for number in range(500):
-        await ask(number)
+        await cancelled(number)
     filled = await asyncio.wait_for(client.fill(infill_request("total = 1\nto", "\n")), WAIT_S)
     assert filled.fills[0].text.startswith("tal")
     assert filled.stats.queue_ms < 1000  # nothing was left running before it
