@@ -14,6 +14,7 @@ import torch
 from clover_engine.api import (
     CanvasRequest,
     Drafting,
+    Ends,
     EngineInfo,
     Fill,
     Filled,
@@ -124,7 +125,9 @@ class LocalEngine:
             branches = self._prompts.branches(prompt, hole, suffix)
             return choose(number, hole.choices, branches, prompt, cache)
         constraint = self._constraints.of(hole, prompt.healed)
-        ending = Ending(suffix, request.ends)
+        # what matches a pattern is taken to the letter: nothing of it may be cut off
+        free = hole.pattern is None
+        ending = Ending(suffix if free else "", request.ends if free else Ends.NONE)
         text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary)
         return fill_hole(number, prompt, text, cache, self._sampler, drafter)
 

@@ -80,9 +80,11 @@ def _literal(text: str) -> Literal:
 def _hole(span: MaskedSpan) -> Hole:
     return Hole(
         span.max_tokens,
-        ("\n",),
+        # a stop string could cut what has to match
+        () if span.pattern else ("\n",),
         choices=span.choices,
         pattern=span.pattern,
+        max_lines=1 if span.pattern else None,
         hint=span.hint,
     )
 

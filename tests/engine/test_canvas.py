@@ -80,6 +80,17 @@ def test_each_hole_takes_what_it_asks_for(float_engine: LocalEngine) -> None:
     assert "\n" not in line.text
 
 
+@pytest.mark.parametrize("right", ["b x", "bab\n", "b"])
+def test_what_matches_a_pattern_is_not_cut_at_the_right_text(
+    float_engine: LocalEngine, right: str
+) -> None:
+    for room in (2, 4, 6):
+        # the room is used up where the text may end but need not
+        hole = Hole(room, pattern="(ab)+")
+        request = CanvasRequest((Literal("name\n"), hole, Literal(right)))
+        assert re.fullmatch("(ab)+", run(float_engine, request).filled.fills[0].text)
+
+
 @pytest.mark.parametrize(
     ("hole", "message"),
     [
