@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
+from clover_engine.api import Stats
 from clover_write.bench.cases import CASES, COLD
 from clover_write.bench.journal import Outcome
 
@@ -68,13 +69,17 @@ def _latency(by_task: ByTask) -> Figures:
 
 
 def _work(by_task: ByTask) -> Figures:
-    """Means of one request; tokens per forward over all of them."""
+    """Means of one request; tokens per forward, milliseconds a token and the share of masks that
+    were right, by their place and given that those before were, over all of them."""
     stats = [outcome.stats for outcome in by_task.values()]
     forwards = sum(each.forwards for each in stats)
+    tokens = sum(each.tokens for each in stats)
+    together = sum(stats, Stats())
+    masks = zip(together.judged, together.guessed, strict=True)
     return {
         "forwards": forwards / len(stats),
         "tokens": statistics.fmean(each.tokens for each in stats),
-        "tokens per forward": sum(each.tokens for each in stats) / max(forwards, 1),
+        "tokens per forward": tokens / max(forwards, 1),
         "drafted": statistics.fmean(each.drafted for each in stats),
         "accepted": statistics.fmean(each.accepted for each in stats),
         "prompt tokens": statistics.fmean(each.prompt_tokens for each in stats),
@@ -82,6 +87,8 @@ def _work(by_task: ByTask) -> Figures:
         "queue ms": statistics.fmean(each.queue_ms for each in stats),
         "prefill ms": statistics.fmean(each.prefill_ms for each in stats),
         "decode ms": statistics.fmean(each.decode_ms for each in stats),
+        "decode ms a token": sum(each.decode_ms for each in stats) / max(tokens, 1),
+        "masks right": [guessed / judged for judged, guessed in masks if judged],
     }
 
 

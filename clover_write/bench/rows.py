@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
-from clover_engine.api import Drafting, Ends, Engine, EngineClient, Stats
+from clover_engine.api import Decoding, Drafting, Ends, Engine, EngineClient, Stats
 from clover_engine.errors import CloverError
 from clover_engine.inproc import InprocClient
 from clover_engine.runner import Runner
@@ -62,10 +62,11 @@ class Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """Our engine through its public door, in one precision with one kind of drafting and ends."""
+    """Our engine through its public door, in one precision with one kind of decoding and ends."""
 
     name: str
     client: EngineClient
+    decoding: Decoding
     drafting: Drafting
     ends: Ends
     session: str  # an engine that outlives this run has other runs' documents in its cache
@@ -74,7 +75,13 @@ class EngineRow:
     async def answer(self, document: str, ask: Ask, *, fresh: bool) -> Answer:
         """Fill the hole; a fresh document has a name of its own, so nothing of it is cached."""
         document = f"bench/{self.session}/{self.name}/{document}"
-        request = replace(ask.canvas, document=document, drafting=self.drafting, ends=self.ends)
+        request = replace(
+            ask.canvas,
+            document=document,
+            decoding=self.decoding,
+            drafting=self.drafting,
+            ends=self.ends,
+        )
         start = time.perf_counter()
         filled = await self.client.fill(request)
         ms = (time.perf_counter() - start) * 1000
@@ -91,31 +98,35 @@ class EngineRow:
 
 
 def engine_rows(names: Sequence[str], config: Config, gguf: Path | None) -> list[EngineRow]:
-    """Rows named PRECISION-DRAFTING or PRECISION-DRAFTING-ENDS, for example int8-lookup-rules.
+    """Rows named PRECISION-DRAFTING or PRECISION-DRAFTING-ENDS, for example int8-lookup-rules;
+    with "diffusion" for the drafting, nothing is verified.
 
     Precision "reference" is bf16 straight from `gguf`, the file that the model was converted from.
     Raises RowError.
     """
-    parsed = [_parse(name) for name in names]
-    clients = {precision: _client(precision, config, gguf) for precision, _, _ in parsed}
     session = uuid4().hex
+    parsed = [_parse(name) for name in names]
+    clients = {precision: _client(precision, config, gguf) for precision, _, _, _ in parsed}
     return [
-        EngineRow(name, clients[precision], drafting, ends, session)
-        for name, (precision, drafting, ends) in zip(names, parsed, strict=True)
+        EngineRow(name, clients[precision], decoding, drafting, ends, session)
+        for name, (precision, decoding, drafting, ends) in zip(names, parsed, strict=True)
     ]
 
 
-def _parse(name: str) -> tuple[str, Drafting, Ends]:
-    precision, _, decoding = name.partition("-")
-    drafting, _, ends = decoding.partition("-")
+def _parse(name: str) -> tuple[str, Decoding, Drafting, Ends]:
+    precision, _, rest = name.partition("-")
+    how, _, ends = rest.partition("-")
     ends = ends or Ends.BOTH
-    known = precision in (*PRECISIONS, REFERENCE) and drafting in list(Drafting)
+    ways = (*Drafting, Decoding.DIFFUSION)
+    known = precision in (*PRECISIONS, REFERENCE) and how in ways
     if not known or ends not in list(Ends):
         raise RowError(
             f"no row is called {name!r}: there are {', '.join((*PRECISIONS, REFERENCE))}, each "
-            f"with -{' or -'.join(Drafting)}, and then at will -{', -'.join(Ends)}"
+            f"with -{' or -'.join(ways)}, and then at will -{', -'.join(Ends)}"
         )
-    return precision, Drafting(drafting), Ends(ends)
+    if how == Decoding.DIFFUSION:
+        return precision, Decoding.DIFFUSION, Drafting.NONE, Ends(ends)
+    return precision, Decoding.CAUSAL, Drafting(how), Ends(ends)
 
 
 def _client(precision: str, config: Config, gguf: Path | None) -> EngineClient:

@@ -21,6 +21,7 @@ WORK_COLUMNS = {  # and their decimals
     "queue ms": 1,
     "prefill ms": 0,
     "decode ms": 0,
+    "decode ms a token": 1,
 }
 
 
@@ -70,12 +71,13 @@ def _latency(latency: dict[str, Any], cases: Sequence[str]) -> Table:
 
 
 def _work(work: dict[str, Any], cases: Sequence[str]) -> Table:
-    table = _table("work of one request, mean", ["row", "case", *WORK_COLUMNS])
+    table = _table("work of one request, mean", ["row", "case", *WORK_COLUMNS, "masks right"])
     for case in cases:
         for row, by_case in work.items():
             if figures := by_case.get(case):
                 cells = (f"{figures[name]:.{WORK_COLUMNS[name]}f}" for name in WORK_COLUMNS)
-                table.add_row(row, case, *cells)
+                right = " ".join(f"{share:.2f}" for share in figures["masks right"])
+                table.add_row(row, case, *cells, right)
         table.add_section()
     return table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any, Protocol, TypeAlias
 
 from clover_engine.errors import RequestError
@@ -56,7 +57,16 @@ class Drafting(StrEnum):
     """Where the tokens come from that one forward verifies together."""
 
     NONE = "none"
-    LOOKUP = "lookup"
+    LOOKUP = "lookup"  # from what followed the same tokens before
+    MASKS = "masks"  # from the block adapter, of models that have one
+    BOTH = "both"
+
+
+class Decoding(StrEnum):
+    """How a hole is written."""
+
+    CAUSAL = "causal"  # token for token what the causal model would write, drafts verified
+    DIFFUSION = "diffusion"  # blocks of masks that see both sides, of models that have them
 
 
 class Ends(StrEnum):
@@ -86,7 +96,8 @@ class CanvasRequest:
 
     segments: tuple[Segment, ...]
     document: str = ""
-    drafting: Drafting = Drafting.LOOKUP
+    decoding: Decoding = Decoding.CAUSAL
+    drafting: Drafting = Drafting.BOTH
     ends: Ends = Ends.BOTH
     priority: Priority = Priority.INTERACTIVE
     deadline_ms: int | None = None
@@ -105,7 +116,7 @@ def infill_request(
     document: str = "",
     max_tokens: int = 64,
     stop: Sequence[str] = (),
-    drafting: Drafting = Drafting.LOOKUP,
+    drafting: Drafting = Drafting.BOTH,
     priority: Priority = Priority.INTERACTIVE,
     deadline_ms: int | None = None,
 ) -> CanvasRequest:
@@ -157,11 +168,25 @@ class Stats:
     queue_ms: float = 0.0
     prefill_ms: float = 0.0
     decode_ms: float = 0.0
+    # of the first, second .. mask behind a text, those before it right: how many can be told right
+    # or wrong, and how many are right
+    judged: tuple[int, ...] = ()
+    guessed: tuple[int, ...] = ()
 
     def __add__(self, other: Stats) -> Stats:
         """What two holes cost together."""
-        names = self.__dataclass_fields__
-        return Stats(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        return Stats(
+            **{
+                name: _sum(getattr(self, name), getattr(other, name))
+                for name in self.__dataclass_fields__
+            }
+        )
+
+
+def _sum(left: Any, right: Any) -> Any:
+    if isinstance(left, tuple):
+        return tuple(a + b for a, b in zip_longest(left, right, fillvalue=0))
+    return left + right
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a forward costs by its number of rows, and the draft length that pays at that price."""
+"""What a forward costs by its number of rows."""
 
 from __future__ import annotations
 
@@ -20,15 +20,20 @@ class CostCurve:
     do not pay, would never be corrected, because without drafts it is never made again.
     """
 
-    def __init__(self, milliseconds: Mapping[int, float]) -> None:
+    def __init__(self, milliseconds: Mapping[int, float], adapter: float = 0.0) -> None:
+        """`adapter`: what it costs that some of a forward's rows are masks."""
         self._points = sorted(milliseconds.items())
+        self._adapter = adapter
 
     def __str__(self) -> str:
         return ", ".join(f"{rows} rows {cost:.0f} ms" for rows, cost in self._points)
 
-    def observe(self, rows: int, milliseconds: float) -> None:
+    def observe(self, rows: int, milliseconds: float, masks: bool = False) -> None:
         """Learn from a forward; those of more rows than the curve describes tell nothing."""
         if rows > self._points[-1][0]:
+            return
+        if masks:
+            self._adapter += _LEARNED * (max(milliseconds - self(rows), 0.0) - self._adapter)
             return
         surprise = milliseconds / self(rows)
         nearest = min(self._points, key=lambda point: abs(point[0] - rows))[0]
@@ -51,36 +56,31 @@ class CostCurve:
             low, low_cost = high, high_cost
         return low_cost
 
-    def best_draft(self, rate: float, room: int) -> int:
-        """How many drafted tokens bring the most tokens a millisecond, each accepted at `rate`.
-
-        Zero where verifying costs more than it brings (Leviathan et al., arXiv 2211.17192, eq. 1).
-        """
-        best, best_speed, tokens, chance = 0, 1 / self(1), 1.0, 1.0
-        for length in range(1, room + 1):
-            chance *= rate
-            tokens += chance
-            speed = tokens / self(1 + length)
-            if speed > best_speed:
-                best, best_speed = length, speed
-        return best
+    def masked(self, rows: int) -> float:
+        """Expected milliseconds of a forward of `rows` rows, some of them masks."""
+        return self(rows) + self._adapter
 
 
 def _ordinary(rows: int) -> float:
     return 1 + _ORDINARY_SLOPE * (rows - 1)
 
 
-def measure(forward: Callable[[int], None]) -> CostCurve:
-    """Time `forward(rows)` at a few sizes, after a warm-up; more rows never cost less.
+def measure(forward: Callable[[int, int], None], masks: bool = False) -> CostCurve:
+    """Time `forward(rows, masks)` at a few sizes, after a warm-up; more rows never cost less.
 
     Once is enough: what a busy machine spoils, the forwards to come correct.
     """
-    forward(MEASURED_ROWS[-1])
+    most = MEASURED_ROWS[-1]
+
+    def timed(rows: int, masks: int) -> float:
+        started = perf_counter()
+        forward(rows, masks)
+        return (perf_counter() - started) * 1000
+
+    timed(most, most // 2 if masks else 0)
     curve: dict[int, float] = {}
     least = 0.0
     for rows in MEASURED_ROWS:
-        started = perf_counter()
-        forward(rows)
-        least = max(least, (perf_counter() - started) * 1000)
+        least = max(least, timed(rows, 0))
         curve[rows] = least
-    return CostCurve(curve)
+    return CostCurve(curve, max(timed(most, most // 2) - least, 0.0) if masks else 0.0)

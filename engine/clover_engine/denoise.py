@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import torch
 
 from clover_engine.api import DeadlinePassed, Draft, Fill, Finish, Stats
+from clover_engine.drafting import Drafter, Guess
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import KVCache
 from clover_engine.models.qwen2 import Layout
@@ -28,8 +29,9 @@ PREFILL_ROWS = 256  # the most rows of one prefill forward: a cancel waits at mo
 @dataclass(frozen=True, slots=True)
 class Forward:
     """A need: read `tokens` behind those in `cache`, look at the last `rows` rows. With `follows`,
-    the first token right of the hole, tell also how likely the hole ends at each of them. Rows
-    of a `layout` leave nothing behind in the cache that may be kept."""
+    the first token right of the hole, tell also how likely the hole ends at each of them. Masks
+    come last among the tokens; what rows leave behind in the cache that do not simply follow one
+    another in a `layout` may not be kept."""
 
     cache: KVCache
     tokens: Sequence[int]
@@ -40,40 +42,12 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a forward brought: logits float32 [rows, V], and the chance of an end at each row."""
+    """What a forward brought: logits float32 [rows, V] of its causal rows and [masks, V] of its
+    masks, and the chance of an end at each causal row."""
 
     logits: torch.Tensor
+    masked: torch.Tensor
     ends: Sequence[float] = ()
-
-
-class Drafter(Protocol):
-    """Where drafts come from; it sees every committed token."""
-
-    def extend(self, tokens: Sequence[int]) -> None:
-        """Read committed tokens."""
-        ...
-
-    def propose(self, room: int) -> list[int]:
-        """At most `room` tokens to verify next."""
-        ...
-
-    def record(self, accepted: int) -> None:
-        """How many tokens of the last proposal were right."""
-        ...
-
-
-class NoDrafts:
-    """Decoding one token a forward."""
-
-    def extend(self, tokens: Sequence[int]) -> None:
-        """Nothing to learn."""
-
-    def propose(self, room: int) -> list[int]:
-        """Never a draft."""
-        return []
-
-    def record(self, accepted: int) -> None:
-        """Nothing to learn."""
 
 
 HoleSteps: TypeAlias = Generator[Forward | Draft, Seen | None, tuple[Fill, Stats]]
@@ -94,21 +68,24 @@ def fill_hole(
     meter = Meter(len(prompt.tokens), reused=len(cache))
     try:
         pending = yield from read(prompt, cache, meter, keep=bool(text.room))
-        draft = list(prompt.removed)  # what token healing took back is the likeliest first text
+        plan = drafter.begin(prompt.removed, text.room)
         while text.room and not text.finish:
-            seen = yield Forward(cache, [*pending, *draft], len(draft) + 1, prompt.follows)
-            accepted = verify(meter.received(seen), draft, text, sampler)
-            cache.truncate(len(cache) - len(draft) + accepted)
-            meter.verified(len(draft), accepted)
-            drafter.record(accepted)
-            drafter.extend(text.tokens[meter.tokens :])
+            tokens, layout = plan.tokens(pending), plan.layout(len(pending), len(cache))
+            rows = len(plan.draft) + 1 + plan.masks
+            seen = meter.received((yield Forward(cache, tokens, rows, prompt.follows, layout)))
+            accepted = verify(seen, plan.draft, text, sampler)
+            cache.truncate(len(cache) - rows + 1 + accepted)
+            meter.verified(len(plan.draft), accepted)
+            masked = seen.masked[plan.guesses_behind(accepted)]
+            guesses = [Guess(*guess) for guess in sampler.choose(masked)]
+            drafter.learn(accepted, text.tokens[meter.tokens :], guesses)
             meter.tokens = len(text.tokens)
             yield Draft(text.text, number)
             pending = text.tokens[-1:]
-            draft = drafter.propose(text.room - 1)
+            plan = drafter.next(text.room)
     except DeadlinePassed:
         text.finish = Finish.DEADLINE
-    return text.fill(), meter.stats()
+    return text.fill(), meter.stats(drafter)
 
 
 def read(
@@ -161,7 +138,7 @@ class Meter:
         if seen is None:
             raise RuntimeError("a forward was answered with nothing")
         self._forwards += 1
-        if self._prefilled is None and len(seen.logits):
+        if self._prefilled is None and (len(seen.logits) or len(seen.masked)):
             self._prefilled = perf_counter()
         return seen
 
@@ -170,8 +147,8 @@ class Meter:
         self._drafted += drafted
         self._accepted += accepted
 
-    def stats(self) -> Stats:
-        """The figures so far."""
+    def stats(self, drafter: Drafter | None = None) -> Stats:
+        """The figures so far, with how right the drafter's masks were."""
         now = perf_counter()
         prefilled = self._prefilled or now
         return Stats(
@@ -183,4 +160,6 @@ class Meter:
             reused_tokens=self._reused,
             prefill_ms=(prefilled - self._started) * 1000,
             decode_ms=(now - prefilled) * 1000,
+            judged=tuple(drafter.judged) if drafter else (),
+            guessed=tuple(drafter.guessed) if drafter else (),
         )

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.resources import as_file, files
 from pathlib import Path
 from time import perf_counter
 
@@ -13,6 +14,7 @@ import torch
 
 from clover_engine.api import (
     CanvasRequest,
+    Decoding,
     Drafting,
     Ends,
     EngineInfo,
@@ -29,14 +31,16 @@ from clover_engine.canvas import Canvas
 from clover_engine.choosing import choose
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
-from clover_engine.denoise import Drafter, Forward, HoleSteps, NoDrafts, Seen, fill_hole
+from clover_engine.denoise import Forward, HoleSteps, Seen, fill_hole
+from clover_engine.diffusion import fill_by_diffusion
+from clover_engine.drafting import Drafter, Experience
 from clover_engine.end_head import likelihoods, load_end_head, tapped
 from clover_engine.ending import Ending
 from clover_engine.errors import ModelError, RequestError
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import CacheStore, KVCache
-from clover_engine.lookup import Acceptance, LookupDrafter
-from clover_engine.models.qwen2 import Qwen2
+from clover_engine.lookup import Lookup
+from clover_engine.models.qwen2 import MASK, Qwen2
 from clover_engine.prompt import PromptBuilder, Windows, load_family
 from clover_engine.sampler import Sampler
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
@@ -64,6 +68,7 @@ class LocalEngine:
         family = load_family(FAMILY)
         end = [tokenizer.special(token) for token in family.end]
         self._name = name
+        self._remasking = family.remasking
         self._end_head = load_end_head(name)
         self._precision = precision
         self._model = model
@@ -74,7 +79,7 @@ class LocalEngine:
         self._windows = Windows()
         self._constraints = Constraints(vocabulary)
         self._caches = CacheStore(model.cache_shape, CACHE_BYTES)
-        self._acceptance = Acceptance()
+        self._experience = Experience()
         self._curve = self._measure()
 
     @property
@@ -86,6 +91,8 @@ class LocalEngine:
 
     def start(self, request: CanvasRequest) -> Steps:
         """The steps of one canvas. Raises RequestError when a hole asks for what cannot be."""
+        if request.decoding is Decoding.DIFFUSION and not self._model.denoises:
+            raise RequestError(f"{self._name} has no block adapter: it cannot denoise")
         canvas = Canvas.of(request)
         for number, hole in enumerate(canvas.holes):
             with _naming(number, canvas):
@@ -129,37 +136,47 @@ class LocalEngine:
         free = hole.pattern is None
         ending = Ending(suffix if free else "", request.ends if free else Ends.NONE)
         text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary)
+        if request.decoding is Decoding.DIFFUSION and free:
+            known_length = request.ends in (Ends.NONE, Ends.RULES)
+            return fill_by_diffusion(
+                number, prompt, text, cache, self._sampler, self._remasking, known_length
+            )
         return fill_hole(number, prompt, text, cache, self._sampler, drafter)
 
     def _drafter(self, request: CanvasRequest, context: Sequence[int]) -> Drafter:
-        if request.drafting is Drafting.NONE:
-            return NoDrafts()
-        # while the user types along, the last answer of the document is the best guess
-        answered = self._caches.last_tokens(request.document)[-LAST_ANSWER:]
-        return LookupDrafter(context, answered, self._curve, self._acceptance)
+        lookup = None
+        if request.drafting in (Drafting.LOOKUP, Drafting.BOTH):
+            # while the user types along, the last answer of the document is the best guess
+            answered = self._caches.last_tokens(request.document)[-LAST_ANSWER:]
+            lookup = Lookup(context, answered)
+        masks = request.drafting in (Drafting.MASKS, Drafting.BOTH) and self._model.denoises
+        return Drafter(lookup, masks, self._curve, self._experience)
 
     def _forward(self, need: Forward) -> Seen:
         started = perf_counter()
         head = self._end_head if need.follows is not None else None
         taps = tapped(self._model.config.num_hidden_layers) if head else ()
         output = self._model.forward(need.tokens, need.cache, need.rows, taps, need.layout)
+        masks = need.tokens.count(MASK)
+        causal = slice(need.rows - masks)
+        logits = output.logits[causal]
         ends: Sequence[float] = ()
         if head and need.rows and need.follows is not None:
-            chances = likelihoods(output.logits, need.follows)
-            ends = head(torch.cat((output.states, chances), 1)).tolist()
-        self._curve.observe(len(need.tokens), (perf_counter() - started) * 1000)
-        return Seen(output.logits, ends)
+            chances = likelihoods(logits, need.follows)
+            ends = head(torch.cat((output.states[causal], chances), 1)).tolist()
+        self._curve.observe(len(need.tokens), (perf_counter() - started) * 1000, bool(masks))
+        return Seen(logits, output.logits[causal.stop :], ends)
 
     def _measure(self) -> CostCurve:
         """Time forwards behind a context of ordinary length."""
         cache = KVCache(self._model.cache_shape, capacity=ORDINARY_CONTEXT)
         cache.append([0] * ORDINARY_CONTEXT)
 
-        def forward(rows: int) -> None:
-            self._model.forward([0] * rows, cache, rows)
+        def forward(rows: int, masks: int) -> None:
+            self._model.forward([0] * (rows - masks) + [MASK] * masks, cache, rows)
             cache.truncate(ORDINARY_CONTEXT)
 
-        curve = measure(forward)
+        curve = measure(forward, self._model.denoises)
         log.info("cost of a forward: %s", curve)
         return curve
 
@@ -180,10 +197,12 @@ def load_engine(
 ) -> LocalEngine:
     """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
     device = _prepare(threads)
+    adapter = files("clover_engine").joinpath("adapters", f"{model}-block.safetensors")
     if precision == "int8" and device.type != "cpu":
         log.info("int8 kernels are for CPUs: running bf16 on %s", device)
         precision = "bf16"
-    weights, tokenizer = load_folder(folder, precision, device)
+    with as_file(adapter) as path:
+        weights, tokenizer = load_folder(folder, precision, device, path if path.exists() else None)
     return LocalEngine(model, precision, weights, tokenizer, load_vocabulary(folder))
 
 

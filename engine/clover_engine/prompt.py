@@ -11,16 +11,19 @@ from importlib.resources import files
 from clover_engine.api import Hole
 from clover_engine.errors import RequestError
 from clover_engine.healing import heal
+from clover_engine.remasking import Order, Remasking
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How models of one family are asked: the infill prompt's parts and the end tokens' names."""
+    """How models of one family are asked: the infill prompt's parts, the end tokens' names, and how
+    blocks of masks are denoised."""
 
     infill: tuple[str, ...]
     end: tuple[str, ...]
+    remasking: Remasking
 
     def infill_text(self, prefix: str, suffix: str) -> str:
         """The infill prompt as one string, special tokens spelled out."""
@@ -31,20 +34,23 @@ class Family:
 def load_family(name: str) -> Family:
     """One entry of families.toml. Raises KeyError for a family nobody described."""
     data = tomllib.loads(files("clover_engine").joinpath("families.toml").read_text("utf-8"))[name]
-    return Family(tuple(data["infill"]), tuple(data["end"]))
+    remasking = data.get("remasking", {})
+    order = Order(remasking.pop("order", Order.CONFIDENCE))
+    return Family(tuple(data["infill"]), tuple(data["end"]), Remasking(order, **remasking))
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """What the model reads: `tokens`, then the bytes `healed` that its first tokens must spell.
 
-    `removed` are the tokens that spelled those bytes when the text was cut at the cursor; `follows`
-    is the first token right of the hole, or an end token.
+    `removed` are the tokens that spelled those bytes when the text was cut at the cursor; `right`
+    are the first tokens right of the hole, and `follows` is the first of them or an end token.
     """
 
     tokens: tuple[int, ...]
     removed: tuple[int, ...]
     healed: bytes
+    right: tuple[int, ...]
     follows: int
 
 
@@ -60,6 +66,7 @@ class Budget:
 
 PREFIX_BUDGET = Budget(least=1024, target=2048, most=3072)
 SUFFIX_BUDGET = Budget(least=384, target=768, most=1152)
+RIGHT = 8  # tokens right of a hole that masks may see
 _FIT = 24  # characters of the suffix by which choices are compared
 _ANCHOR = 64  # characters by which a window's far edge is found again
 
@@ -157,7 +164,7 @@ class PromptBuilder:
             tokens.extend(texts[part] if isinstance(part, str) else (part,))
         healed = b"".join(self._vocabulary.token_bytes(token) for token in removed)
         follows = right[0] if right else self._end
-        return Prompt(tuple(tokens), tuple(removed), healed, follows)
+        return Prompt(tuple(tokens), tuple(removed), healed, tuple(right[:RIGHT]), follows)
 
     def branches(self, prompt: Prompt, hole: Hole, suffix: str) -> list[list[int]]:
         """The tokens of each choice with the beginning of the suffix behind it, so that how well

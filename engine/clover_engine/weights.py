@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
 
 from clover_engine import convert
 from clover_engine.errors import ModelError
 from clover_engine.kernels.dispatch import kernels_for
-from clover_engine.layers.linear import Bf16Linear, Int8Linear, Linear
+from clover_engine.layers.linear import Bf16Linear, Int8Linear, Linear, LowRank
 from clover_engine.layers.packing import Packer
 from clover_engine.models.qwen2 import Embedding, Layer, Qwen2, Qwen2Config
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
@@ -22,30 +24,46 @@ from clover_engine.tokenizer import TextTokenizer, Vocabulary
 MODEL_FILE = "model.safetensors"
 TOKENIZER_FILE = "tokenizer.json"
 
+_Layer = TypeVar("_Layer")
 
-def load_folder(folder: Path, precision: str, device: torch.device) -> tuple[Qwen2, TextTokenizer]:
-    """Model and tokenizer of a converted folder; "int8" runs as stored, "bf16" expands the weights.
+
+def load_folder(
+    folder: Path, precision: str, device: torch.device, adapter: Path | None = None
+) -> tuple[Qwen2, TextTokenizer]:
+    """Model and tokenizer of a converted folder, with the block adapter of a file; "int8" runs as
+    stored, "bf16" expands the weights.
 
     One call for both, since threads pack weights while Python reads the tokenizer.
     """
     path = folder / MODEL_FILE
     config, packer = read_config(path), Packer()
+    added = safetensors.torch.load_file(adapter) if adapter else {}
     with safe_open(path, framework="pt") as file, _single_threads() as pool:
-        read = file.get_tensor
+
+        def read(name: str) -> torch.Tensor:
+            return added[name] if name in added else file.get_tensor(name)
 
         def stored(name: str) -> tuple[torch.Tensor, torch.Tensor]:
             return read(f"{name}.weight"), read(f"{name}.scale")
 
         packed = {
             name: pool.submit(packer.pack, *stored(name))
-            for name in (_linear_names(config) if precision == "int8" else ())
+            for name in (_linear_names(config, bool(added)) if precision == "int8" else ())
         }
 
-        def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
-            if name in packed:
-                return Int8Linear(kernels, packed.pop(name).result(), bias)
+        def int8(name: str, bias: torch.Tensor | None = None) -> Int8Linear:
+            return Int8Linear(kernels, packed.pop(name).result(), bias, low_rank(name, int8))
+
+        def bf16(name: str, bias: torch.Tensor | None = None) -> Bf16Linear:
             weight, scale = stored(name)
-            return Bf16Linear((weight.float() * scale[:, None]).to(device), bias)
+            expanded = (weight.float() * scale[:, None]).to(device)
+            return Bf16Linear(expanded, bias, low_rank(name, bf16))
+
+        def low_rank(name: str, layer: Callable[[str], _Layer]) -> LowRank[_Layer] | None:
+            down, up = f"{name}.down", f"{name}.up"
+            return LowRank(layer(down), layer(up)) if f"{down}.weight" in added else None
+
+        linear = int8 if precision == "int8" else bf16
 
         def vector(name: str) -> torch.Tensor:
             value: torch.Tensor = read(name).clone()
@@ -54,13 +72,14 @@ def load_folder(folder: Path, precision: str, device: torch.device) -> tuple[Qwe
         kernels, tokenizer = kernels_for(device), TextTokenizer(folder / TOKENIZER_FILE)
         layers = [_layer(number, linear, vector) for number in range(config.num_hidden_layers)]
         norm, head = vector("norm"), linear("head")
+        mask = added["mask"].to(device) if added else None
     # a second mapping: the pages that packing has touched are given back with the first, of which
     # nothing may be left (hence the clones)
     with safe_open(path, framework="pt") as file:
         embedding = Embedding(
             file.get_tensor("head.weight").to(device), file.get_tensor("head.scale").to(device)
         )
-    return Qwen2(config, kernels, embedding, layers, norm, head), tokenizer
+    return Qwen2(config, kernels, embedding, layers, norm, head, mask), tokenizer
 
 
 def load_gguf(path: Path, device: torch.device) -> Qwen2:
@@ -107,10 +126,14 @@ def _single_threads() -> Iterator[Executor]:
     torch.set_num_threads(threads)
 
 
-def _linear_names(config: Qwen2Config) -> Iterator[str]:
+def _linear_names(config: Qwen2Config, adapted: bool) -> Iterator[str]:
     yield "head"  # by far the largest: packed beside all others
     for number in range(config.num_hidden_layers):
-        yield from (f"layers.{number}.{part}" for part in ("qkv", "o", "gate_up", "down"))
+        for part in ("qkv", "o", "gate_up", "down"):
+            name = f"layers.{number}.{part}"
+            yield name
+            if adapted:
+                yield from (f"{name}.down", f"{name}.up")
 
 
 def _layer(

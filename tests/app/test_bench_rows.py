@@ -8,6 +8,7 @@ import pytest
 
 from clover_engine.api import (
     CanvasRequest,
+    Decoding,
     Draft,
     Drafting,
     Ends,
@@ -46,9 +47,9 @@ class Recorder:
 async def test_documents_are_kept_apart_by_run_and_row() -> None:
     engine = Recorder()
     rows = [
-        EngineRow("int8-none", engine, Drafting.NONE, Ends.BOTH, "run 1"),
-        EngineRow("int8-lookup", engine, Drafting.LOOKUP, Ends.BOTH, "run 1"),
-        EngineRow("int8-none", engine, Drafting.NONE, Ends.BOTH, "run 2"),
+        EngineRow("int8-none", engine, Decoding.CAUSAL, Drafting.NONE, Ends.BOTH, "run 1"),
+        EngineRow("int8-lookup", engine, Decoding.CAUSAL, Drafting.LOOKUP, Ends.BOTH, "run 1"),
+        EngineRow("int8-none", engine, Decoding.CAUSAL, Drafting.NONE, Ends.BOTH, "run 2"),
     ]
     for row in rows:
         for document in ("T/1/cold", "T/1/next", "T/1/next"):

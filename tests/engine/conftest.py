@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,7 +42,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
 def flat_curve() -> Iterator[None]:
     """Every forward costs the same, so that drafting does not hang on this machine's mood."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clover_engine.engine.measure", lambda forward: CostCurve({1: 1.0, 16: 1.0}))
+        patch.setattr("clover_engine.engine.measure", lambda *_: CostCurve({1: 1.0, 16: 1.0}))
         yield
 
 
@@ -77,3 +78,35 @@ def float_engine(tiny_model: TinyModel, flat_curve: None) -> LocalEngine:
         TextTokenizer(tiny_model.folder / "tokenizer.json"),
         load_vocabulary(tiny_model.folder),
     )
+
+
+@pytest.fixture(scope="session")
+def adapter_file(tiny_model: TinyModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A block adapter for the tiny model that learned nothing: its masks say anything."""
+    import torch
+
+    from clover_engine.adapt.weights import AdapterWeights, export
+    from clover_engine.weights import MODEL_FILE, read_config
+
+    torch.manual_seed(7)
+    config = read_config(tiny_model.folder / MODEL_FILE)
+    weights = AdapterWeights(config, 4, torch.randn(config.hidden_size))
+    for up in weights.up.values():
+        torch.nn.init.normal_(up, std=0.3)
+    path = tmp_path_factory.mktemp("adapter") / "tiny-block.safetensors"
+    export(weights.state_dict(), path, {})
+    return path
+
+
+@pytest.fixture
+def block_engine(tiny_model: TinyModel, flat_curve: None, adapter_file: Path) -> LocalEngine:
+    """The int8 engine over the tiny model with the block adapter, which has not learned yet that
+    its masks are of no use."""
+    import torch
+
+    from clover_engine.engine import LocalEngine
+    from clover_engine.weights import load_folder, load_vocabulary
+
+    torch.set_num_threads(1)
+    model, tokenizer = load_folder(tiny_model.folder, "int8", torch.device("cpu"), adapter_file)
+    return LocalEngine("tiny", "int8", model, tokenizer, load_vocabulary(tiny_model.folder))

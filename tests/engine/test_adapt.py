@@ -12,11 +12,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clover_engine.adapt.blocks import MASK, Block, draft_block, infill_block, pack, sample_blocks
+from clover_engine.adapt.blocks import Block, draft_block, infill_block, pack, sample_blocks
 from clover_engine.adapt.corpus import Benchmark, Document, notes, packages
 from clover_engine.adapt.examples import KINDS, Example, ExampleMaker
 from clover_engine.adapt.reading import Reader, Reading
+from clover_engine.block_rows import rows_of
 from clover_engine.kv_cache import KVCache
+from clover_engine.models.qwen2 import MASK
 from clover_engine.prompt import load_family
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
@@ -149,7 +151,7 @@ def test_rows_see_their_context_and_their_block_only(seed: int) -> None:
 
 
 def test_a_draft_learns_what_the_base_predicts() -> None:
-    block = draft_block(reading(), anchor=20, size=3, gap=True)
+    block = draft_block(reading(), anchor=20, size=3)
     assert block == Block(22, 21, (MASK,) * 3, (-22, -23, -24))  # from positions 21, 22, 23
 
 
@@ -161,8 +163,7 @@ def test_an_infill_learns_the_text_and_where_it_ends(seed: int, anchor: int, siz
     slots = [next(targets) if token == MASK else token for token in block.tokens[:size]]
     known = text.tokens[anchor + 1 : anchor + 1 + size]
     assert slots == [*known, *[text.end_token] * (size - len(known))]
-    right = text.right if len(known) < size else text.tokens[anchor + 1 + size :]
-    assert block.tokens[size:] == right[: len(block.tokens) - size]
+    assert block.tokens[size:] == text.right[: len(block.tokens) - size]
 
 
 def test_training_reads_what_the_engine_reads(
@@ -192,3 +193,34 @@ def test_an_untrained_mask_stands_where_the_base_predicts_its_slot(backbone: Bac
     with torch.no_grad():
         hidden = backbone.denoise(context, blocks, adapter)
     assert torch.allclose(hidden[0].float(), context.last[30].float(), atol=0.1)
+
+
+def test_the_engine_denoises_what_training_does(
+    backbone: Backbone, tiny_model: TinyModel, tmp_path: Path
+) -> None:
+    from clover_engine.adapt.weights import AdapterWeights, export
+    from clover_engine.weights import load_folder
+
+    torch.manual_seed(0)
+    adapter = AdapterWeights(backbone.config, 4, torch.randn(backbone.config.hidden_size))
+    for up in adapter.up.values():
+        torch.nn.init.normal_(up, std=0.2)
+    export(adapter.state_dict(), tmp_path / "block.safetensors", {"steps": "0"})
+    model, _ = load_folder(
+        tiny_model.folder, "bf16", torch.device("cpu"), tmp_path / "block.safetensors"
+    )
+    tokens = list(range(40, 100))
+    block = [MASK, 50, MASK, MASK, 51, 52]
+    with torch.no_grad():
+        context = backbone.read(tokens)
+        packed = pack([Block(60, 60, tuple(block), (0, 0, 0))], len(tokens))
+        wanted = backbone.logits(backbone.denoise(context, packed, adapter)).float()
+    cache = KVCache(model.cache_shape)
+    model.forward(tokens[:50], cache, 0)
+    # of two blocks side by side, each is denoised as if it were alone
+    rows = rows_of([[MASK] * 5, block], tokens[50:], len(cache))
+    got = model.forward(rows.tokens, cache, rows.masks[1], layout=rows.layout).logits
+    assert (got - wanted).norm() / wanted.norm() < 0.05
+    # and the adapter does make a difference
+    plain, _ = load_folder(tiny_model.folder, "bf16", torch.device("cpu"))
+    assert not plain.denoises

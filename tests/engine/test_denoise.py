@@ -20,6 +20,7 @@ from clover_engine.api import (
 )
 from clover_engine.denoise import PREFILL_ROWS
 from clover_engine.inproc import InprocClient
+from clover_engine.models.qwen2 import MASK
 from clover_engine.runner import Runner
 from clover_engine.sampler import Sampler
 from clover_engine.weights import load_vocabulary
@@ -48,7 +49,7 @@ def ask(
     max_tokens: int = 20,
     stop: tuple[str, ...] = (),
     document: str = "",
-    drafting: Drafting = Drafting.LOOKUP,
+    drafting: Drafting = Drafting.BOTH,
 ) -> CanvasRequest:
     """An infill request; unnamed documents find nothing in the cache."""
     return infill_request(
@@ -82,6 +83,25 @@ def test_drafts_change_nothing_but_the_number_of_forwards(
     assert sum(filled.stats.forwards for filled in drafted) < sum(
         filled.stats.forwards for filled in plain
     )
+
+
+@pytest.mark.parametrize("drafting", [Drafting.MASKS, Drafting.BOTH])
+def test_masks_change_nothing(
+    int8_engine: LocalEngine, block_engine: LocalEngine, exact_rows: bool, drafting: Drafting
+) -> None:
+    masked = same = 0
+    for seed in SEEDS:
+        plain = run(int8_engine, ask(*random_document(seed), drafting=Drafting.NONE))
+        drafted = run(block_engine, ask(*random_document(seed), drafting=drafting))
+        same += answer(plain.filled) == answer(drafted.filled)
+        masked += sum(need.tokens.count(MASK) for need in drafted.needs)
+        none = run(block_engine, ask(*random_document(seed), drafting=Drafting.NONE))
+        # without masks the adapter is as if it were not there
+        assert answer(none.filled) == answer(plain.filled)
+        assert none.filled.fills[0].confidence == plain.filled.fills[0].confidence
+        assert not any(MASK in need.tokens for need in none.needs)
+    assert masked > 100
+    assert same >= len(SEEDS) * (1.0 if exact_rows else 0.9)
 
 
 async def test_a_runner_gives_the_same_answers(float_engine: LocalEngine) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clover_engine.api import MAX_HOLE_TOKENS
-from clover_engine.lookup import MAX_DRAFT
+from clover_engine.drafting import MAX_DRAFT
 from clover_engine.models.qwen2 import MAX_POSITIONS
 from clover_engine.prompt import (
     PREFIX_BUDGET,

@@ -133,7 +133,7 @@ def test_a_field_of_another_kind_is_refused_or_means_the_same(name: str, value: 
         '{"type":["Stop"]}',
         '{"type":"Stop"} {"type":"Stop"}',
         "[" * 100_000,
-        FILL.replace('"lookup"', '"magic"'),
+        FILL.replace('"drafting":"both"', '"drafting":"magic"'),
         FILL.replace('"max_tokens":64', '"max_tokens":100000'),
         FILL.replace('"deadline_ms":null', '"deadline_ms":-1'),
     ],

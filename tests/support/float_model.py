@@ -13,19 +13,21 @@ from clover_engine.models.qwen2 import Embedding, Layer, Qwen2, Qwen2Config
 
 
 class FloatLinear:
-    """A `clover_engine.layers.linear.Linear` that rounds nothing."""
+    """A `clover_engine.layers.linear.Linear` that rounds nothing, without an adapter."""
 
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
         self._weight = weight
         self._bias = bias
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+    def __call__(self, x: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
         return functional.linear(x, self._weight, self._bias)
 
-    def after_norm(self, x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
+    def after_norm(
+        self, x: torch.Tensor, weight: torch.Tensor, eps: float, masks: slice | None = None
+    ) -> torch.Tensor:
         return self(functional.rms_norm(x, weight.shape, weight, eps))
 
-    def after_swiglu(self, gate_up: torch.Tensor) -> torch.Tensor:
+    def after_swiglu(self, gate_up: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
         gate, up = gate_up.chunk(2, dim=-1)
         return self(functional.silu(gate) * up)
 

@@ -17,6 +17,7 @@ examples:
       --exclude HUMAN_EVAL_FOLDER --out corpus.jsonl
   python -m clover_engine.adapt train --model MODEL_FOLDER --corpus corpus.jsonl --out RUN \\
       --minutes 120
+  python -m clover_engine.adapt export --run RUN --out coder-0.5b-block.safetensors
 """
 
 
@@ -43,6 +44,10 @@ def main() -> None:
     train.add_argument("--out", type=Path, required=True, help="checkpoints and measurements")
     train.add_argument("--minutes", type=float, required=True)
     train.set_defaults(run=_train)
+    block = steps.add_parser("export", help="write a checkpoint's adapter as the engine reads it")
+    block.add_argument("--run", type=Path, required=True, dest="folder", help="what train wrote")
+    block.add_argument("--out", type=Path, required=True, help="a safetensors file")
+    block.set_defaults(run=_export)
     ends = steps.add_parser("ends", help="gather states at and before the ends of holes")
     ends.add_argument("--model", type=Path, required=True)
     ends.add_argument("--corpus", type=Path, required=True)
@@ -83,6 +88,16 @@ def _train(args: argparse.Namespace) -> None:
     if (args.out / "checkpoint.pt").exists():
         trainer.resume(args.out)
     trainer.train(args.out, args.minutes * 60)
+
+
+def _export(args: argparse.Namespace) -> None:
+    import torch
+
+    from clover_engine.adapt.weights import export
+
+    state = torch.load(args.folder / "checkpoint.pt", weights_only=True)
+    card = {"steps": str(state["step"]), "masks": str(state["masks"])}
+    export(state["average"], args.out, card)
 
 
 def _ends(args: argparse.Namespace) -> None:

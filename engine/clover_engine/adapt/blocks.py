@@ -18,8 +18,9 @@ from random import Random
 import torch
 
 from clover_engine.adapt.reading import Reading
+from clover_engine.models.qwen2 import MASK
 
-MASK = -1  # stands for the mask in a block's tokens: the vocabulary has no such token
+DRAFTS = 0.75  # of the blocks; the others are longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,33 +71,28 @@ def pack(blocks: Sequence[Block], context: int) -> Blocks:
     )
 
 
-def draft_block(text: Reading, anchor: int, size: int, gap: bool) -> Block:
+def draft_block(text: Reading, anchor: int, size: int) -> Block:
     """All masked; each learns what the base predicts there (self-speculation).
 
-    With `gap` slot anchor+1 has no row: the base itself predicts it while it verifies.
+    Slot anchor+1 has no row: the base itself predicts it while it verifies.
     """
-    start = anchor + 1 + gap
+    start = anchor + 2
     size = min(size, len(text.tokens) - start + 1)
     targets = tuple(-1 - (slot - 1) for slot in range(start, start + size))
     return Block(start, anchor + 1, (MASK,) * size, targets)
 
 
 def infill_block(text: Reading, anchor: int, size: int, random: Random) -> Block:
-    """Some slots revealed, the true right context pinned: learns the true text from both sides."""
+    """Some slots revealed, the right context pinned: learns the true text from both sides."""
     start = anchor + 1
     truth = list(text.tokens[start : start + size])
-    ended = start + size > len(text.tokens)
-    if ended:
-        right = text.right
-        known, truth = len(truth), [*truth, *[text.end_token] * (size - len(truth))]
-    else:
-        right = text.tokens[start + size :]
-        known = size
+    known = len(truth)
+    truth += [text.end_token] * (size - known)
     share = random.random()
     revealed = [slot < known and random.random() < share * share for slot in range(size)]
     if all(revealed):
         revealed[random.randrange(size)] = False
-    pinned = right[: random.choice((0, 2, 4, 6))]
+    pinned = text.right[: random.choice((0, 2, 4, 6))]
     tokens = [token if shown else MASK for token, shown in zip(truth, revealed, strict=True)]
     targets = [token for token, shown in zip(truth, revealed, strict=True) if not shown]
     return Block(start, start, (*tokens, *pinned), tuple(targets))
@@ -108,16 +104,15 @@ def sample_blocks(text: Reading, rows: int, random: Random) -> list[Block]:
     used = 0
     while used < rows:
         kind = random.random()
-        size = random.choice((2, 3, 4, 4, 6, 8)) if kind < 0.5 else random.choice((4, 8, 12, 16))
-        if kind < 0.8:
+        if kind < DRAFTS:
             anchor = random.randrange(text.first, len(text.tokens) - 1)
+            block = draft_block(text, anchor, random.choice((2, 3, 3, 4, 4, 6)))
         else:
-            # where the hole ends within the block
-            low = max(text.middle - 1, len(text.tokens) - size)
+            size = random.choice((4, 8, 12, 16))
+            low = text.middle - 1
+            if random.random() < 0.5:  # the hole ends within the block
+                low = max(low, len(text.tokens) - size)
             anchor = random.randrange(min(low, len(text.tokens) - 1), len(text.tokens))
-        if kind < 0.5:
-            block = draft_block(text, anchor, size, gap=random.random() < 0.75)
-        else:
             block = infill_block(text, anchor, size, random)
         blocks.append(block)
         used += len(block.tokens)

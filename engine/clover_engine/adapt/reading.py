@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clover_engine.adapt.examples import Example
-from clover_engine.prompt import Family
+from clover_engine.prompt import RIGHT, Family
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 
-RIGHT = 8  # tokens of the right context that are kept for pinning
 END_TOKEN = "<|endoftext|>"
 
 

@@ -159,7 +159,7 @@ class Trainer:
         return draft_loss, infill_loss / count
 
     @torch.no_grad()
-    def acceptance(self, masks: int = 7) -> list[float]:
+    def acceptance(self, masks: int = 4) -> list[float]:
         """How often the first k masks of an all-masked block are all as the base would write them
         on held-out text, k = 1 .. masks, by the averaged weights."""
         trained = {name: p.detach().clone() for name, p in self.weights.named_parameters()}
@@ -170,8 +170,7 @@ class Trainer:
             context = self._backbone.read(reading.tokens)
             last = len(reading.tokens) - masks - 2
             blocks: list[Block] = [
-                draft_block(reading, anchor, masks, gap=True)
-                for anchor in range(reading.first, last, 9)
+                draft_block(reading, anchor, masks) for anchor in range(reading.first, last, 9)
             ]
             if not blocks:
                 continue

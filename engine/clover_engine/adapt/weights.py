@@ -5,8 +5,10 @@ LoRA (Hu et al., arXiv 2106.09685), on the rows of masks only: with no masks the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
+import safetensors.torch
 import torch
 from torch import nn
 
@@ -51,3 +53,19 @@ def _projections(config: Qwen2Config) -> Iterator[tuple[str, tuple[int, int]]]:
     for layer in range(config.num_hidden_layers):
         for part, shape in shapes(config).items():
             yield f"{layer}_{part}", shape
+
+
+def export(parameters: Mapping[str, torch.Tensor], path: Path, card: Mapping[str, str]) -> None:
+    """Write trained parameters as the engine reads them: int8 rows with a scale each, named as the
+    layers that they stand beside."""
+    stored = {"mask": parameters["mask"].float()}
+    for name, value in parameters.items():
+        if name == "mask":
+            continue
+        side, _, rest = name.partition(".")
+        layer, _, part = rest.partition("_")
+        full = f"layers.{layer}.{part}.{side}"
+        scale = value.abs().amax(1).clamp_min(1e-12) / 127
+        stored[f"{full}.weight"] = (value / scale[:, None]).round().to(torch.int8)
+        stored[f"{full}.scale"] = scale.float()
+    safetensors.torch.save_file(stored, path, dict(card))

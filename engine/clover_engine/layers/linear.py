@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch.nn import functional
@@ -12,59 +12,99 @@ from clover_engine.kernels.dispatch import Kernels
 from clover_engine.kernels.reference import Rows
 from clover_engine.layers.packing import Packed
 
+_Layer = TypeVar("_Layer")
+
 
 class Linear(Protocol):
-    """Everything float32: [M, in] -> [M, out]. A row's result never depends on the other rows."""
+    """Everything float32: [M, in] -> [M, out]. A row's result never depends on the other rows; the
+    rows of `masks` go through the block adapter too, if the layer has one."""
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+    def __call__(self, x: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
         """x times the weight."""
         ...
 
-    def after_norm(self, x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
+    def after_norm(
+        self, x: torch.Tensor, weight: torch.Tensor, eps: float, masks: slice | None = None
+    ) -> torch.Tensor:
         """The RMSNorm of x times the weight."""
         ...
 
-    def after_swiglu(self, gate_up: torch.Tensor) -> torch.Tensor:
+    def after_swiglu(self, gate_up: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
         """silu(gate) * up of [M, 2 * in] times the weight."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class LowRank(Generic[_Layer]):
+    """What the block adapter adds to a layer: narrowed to few values and widened again."""
+
+    down: _Layer
+    up: _Layer
 
 
 class Int8Linear:
     """int8 weights [out, in] and activations as rows of bytes, multiplied by oneDNN."""
 
-    def __init__(self, kernels: Kernels, packed: Packed, bias: torch.Tensor | None = None) -> None:
+    def __init__(
+        self,
+        kernels: Kernels,
+        packed: Packed,
+        bias: torch.Tensor | None = None,
+        adapter: LowRank[Int8Linear] | None = None,
+    ) -> None:
         self._kernels = kernels
         self._packed = replace(packed, scale=packed.scale / 127)
         self._bias = bias
+        self._adapter = adapter
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        return self._multiply(self._kernels.to_rows(x))
+    def __call__(self, x: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
+        return self._multiply(self._kernels.to_rows(x), masks)
 
-    def after_norm(self, x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
-        return self._multiply(self._kernels.norm_to_rows(x, weight, eps))
+    def after_norm(
+        self, x: torch.Tensor, weight: torch.Tensor, eps: float, masks: slice | None = None
+    ) -> torch.Tensor:
+        return self._multiply(self._kernels.norm_to_rows(x, weight, eps), masks)
 
-    def after_swiglu(self, gate_up: torch.Tensor) -> torch.Tensor:
-        return self._multiply(self._kernels.swiglu_to_rows(gate_up))
+    def after_swiglu(self, gate_up: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
+        return self._multiply(self._kernels.swiglu_to_rows(gate_up), masks)
 
-    def _multiply(self, rows: Rows) -> torch.Tensor:
+    def _multiply(self, rows: Rows, masks: slice | None = None) -> torch.Tensor:
         y = self._packed.multiply(rows[0]).mul_(rows[1])
-        return y if self._bias is None else y.add_(self._bias)
+        if self._bias is not None:
+            y.add_(self._bias)
+        if masks and self._adapter:
+            # the rows are bytes already: the adapter reads the same ones
+            narrow = self._adapter.down._multiply((rows[0][masks], rows[1][masks]))
+            y[masks] += self._adapter.up(narrow)
+        return y
 
 
 class Bf16Linear:
     """bf16 weights [out, in]; x is rounded to bf16, the result comes back as float32."""
 
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None = None) -> None:
+    def __init__(
+        self,
+        weight: torch.Tensor,
+        bias: torch.Tensor | None = None,
+        adapter: LowRank[Bf16Linear] | None = None,
+    ) -> None:
         self._weight = weight.to(torch.bfloat16)
         self._bias = bias
+        self._adapter = adapter
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+    def __call__(self, x: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
         y = functional.linear(x.to(torch.bfloat16), self._weight).float()
-        return y if self._bias is None else y.add_(self._bias)
+        if self._bias is not None:
+            y.add_(self._bias)
+        if masks and self._adapter:
+            y[masks] += self._adapter.up(self._adapter.down(x[masks]))
+        return y
 
-    def after_norm(self, x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
-        return self(functional.rms_norm(x, weight.shape, weight, eps))
+    def after_norm(
+        self, x: torch.Tensor, weight: torch.Tensor, eps: float, masks: slice | None = None
+    ) -> torch.Tensor:
+        return self(functional.rms_norm(x, weight.shape, weight, eps), masks)
 
-    def after_swiglu(self, gate_up: torch.Tensor) -> torch.Tensor:
+    def after_swiglu(self, gate_up: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
         gate, up = gate_up.chunk(2, dim=-1)
-        return self(functional.silu(gate).mul_(up))
+        return self(functional.silu(gate).mul_(up), masks)

@@ -14,6 +14,7 @@ from clover_engine.layers.linear import Linear
 from clover_engine.layers.rotary import rotary_tables
 
 MAX_POSITIONS = 8192
+MASK = -1  # stands among tokens for a slot that is not written yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,9 @@ class Qwen2:
         layers: Sequence[Layer],
         norm: torch.Tensor,
         head: Linear,
+        mask: torch.Tensor | None = None,
     ) -> None:
+        """`mask` float32 [hidden] is the block adapter's embedding of masks."""
         self.config = config
         self.device = norm.device
         self._kernels = kernels
@@ -97,6 +100,7 @@ class Qwen2:
         self._layers = layers
         self._norm = norm
         self._head = head
+        self._mask_embedding = mask
         self._cos, self._sin = rotary_tables(
             config.head_dim, MAX_POSITIONS, config.rope_theta, self.device
         )
@@ -109,6 +113,11 @@ class Qwen2:
             config.num_hidden_layers, config.num_key_value_heads, config.head_dim, self.device
         )
 
+    @property
+    def denoises(self) -> bool:
+        """Whether a block adapter is there, so that tokens may be MASK."""
+        return self._mask_embedding is not None
+
     @torch.no_grad()
     def forward(
         self,
@@ -119,13 +128,17 @@ class Qwen2:
         layout: Layout | None = None,
     ) -> Output:
         """Read M tokens behind those in `cache`, one after the other or as `layout` says; the
-        output of the last `logits` rows."""
+        output of the last `logits` rows. Masks come last among the tokens."""
         rows, start = len(tokens), len(cache)
         padded = _few_shapes(rows)
         cache.reserve(padded)
+        known = rows - tokens.count(MASK)
+        masks = slice(known, rows) if known < rows else None
         hidden = self._embedding(
-            torch.tensor([*tokens, *[0] * (padded - rows)], device=self.device)
+            torch.tensor([*tokens[:known], *[0] * (padded - known)], device=self.device)
         )
+        if masks and self._mask_embedding is not None:
+            hidden[masks] = self._mask_embedding
         mask = self._mask(padded, start, layout)
         positions = torch.arange(start, start + padded, device=self.device)
         if layout:
@@ -134,10 +147,10 @@ class Qwen2:
         last = slice(rows - logits, rows)
         states = []
         for number, layer in enumerate(self._layers):
-            qkv = layer.qkv.after_norm(hidden, layer.attn_norm, eps)
-            hidden += layer.o(self._attend(qkv, cache, number, mask, positions))
-            gate_up = layer.gate_up.after_norm(hidden, layer.ffn_norm, eps)
-            hidden += layer.down.after_swiglu(gate_up)
+            qkv = layer.qkv.after_norm(hidden, layer.attn_norm, eps, masks)
+            hidden += layer.o(self._attend(qkv, cache, number, mask, positions), masks)
+            gate_up = layer.gate_up.after_norm(hidden, layer.ffn_norm, eps, masks)
+            hidden += layer.down.after_swiglu(gate_up, masks)
             if number + 1 in taps:
                 final = number + 1 == len(self._layers)
                 weight = self._norm if final else None
