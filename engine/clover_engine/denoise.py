@@ -8,7 +8,7 @@ is token for token what the model would write without drafts (Leviathan et al., 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TypeAlias
@@ -60,8 +60,10 @@ def fill_hole(
     cache: KVCache,
     sampler: Sampler,
     drafter: Drafter,
+    follow: Callable[[str], Sequence[int]],
 ) -> HoleSteps:
-    """Write `text` behind `prompt`, of whose tokens `cache` already holds a beginning.
+    """Write `text` behind `prompt`, of whose tokens `cache` already holds a beginning; `follow`
+    has the first tokens of a right text.
 
     A DeadlinePassed thrown in at any yield ends hole `number` with what is committed.
     """
@@ -78,6 +80,11 @@ def fill_hole(
             meter.verified(len(plan.draft), accepted)
             masked = seen.masked[plan.guesses_behind(accepted)]
             guesses = [Guess(*guess) for guess in sampler.choose(masked)]
+            if text.doubt is not None:
+                # the last token is read again behind the test, and what masks guess stands too far
+                cache.truncate(len(cache) - 1)
+                guesses = []
+                text.settle((yield from _fit(text, follow(text.doubt), cache, meter)))
             drafter.learn(accepted, text.tokens[meter.tokens :], guesses)
             meter.tokens = len(text.tokens)
             yield Draft(text.text, number)
@@ -86,6 +93,18 @@ def fill_hole(
     except DeadlinePassed:
         text.finish = Finish.DEADLINE
     return text.fill(), meter.stats(drafter)
+
+
+def _fit(
+    text: HoleText, right: Sequence[int], cache: KVCache, meter: Meter
+) -> Generator[Forward | Draft, Seen | None, float]:
+    """The mean log-likelihood of the right text's first tokens behind the last one written."""
+    before = len(cache)
+    tokens = [text.tokens[-1], *right[:-1]]
+    seen = meter.received((yield Forward(cache, tokens, len(tokens))))
+    cache.truncate(before)
+    chances = seen.logits.log_softmax(-1)
+    return float(chances[range(len(right)), list(right)].mean())
 
 
 def read(

@@ -1,37 +1,68 @@
-"""Where a hole ends that nothing limits: the text right of it tells, or the end head."""
+"""Where a hole ends that nothing limits: the end head proposes, the text right of it decides.
+
+The head says at every token how likely the hole ends with it. Where that is likely but not certain,
+the model is asked how well the right text follows there: its likelihood tells right ends from wrong
+ones far better than anything else does.
+"""
 
 from __future__ import annotations
+
+import re
 
 from clover_engine.api import Ends
 from clover_engine.seam import beginning, overhang
 
-CERTAIN = 0.6  # the chance from which the end head is believed
+PLAUSIBLE = 0.2  # the chance from which an end is put to the test
+CERTAIN = 0.98  # the chance from which the end head is believed untested
+_ALONE = 0.6  # and from which it is where too little stands right of the hole for a test
+COMPARED = 4  # tokens of the right text that are to follow
+FITTING = -1.0  # their mean log-likelihood where they do
+POSSIBLE = -3.0  # and where they may, if they do nowhere better
+_LEAST_TEST = 8  # characters of right text that such a test needs
 _PROBE = 24  # characters of the right text that are looked for in the hole
 _LEAST_PROBE = 6  # of them must be more than blanks
+# a line of another block: neither a closing bracket nor what goes on with the block before
+_UNINDENTED = re.compile(r"(?!(?:else|elif|except|finally)\b)(?:\w+\W|[^\w\s)\]}])")
 
 
 class Ending:
     """Decides, token by token, whether the hole is finished and where its text ends."""
 
-    def __init__(self, right: str, ends: Ends) -> None:
+    def __init__(self, left: str, right: str, ends: Ends) -> None:
         self._right = right
+        testable = len(right.strip()) >= _LEAST_TEST
+        self._plausible, self._certain = (PLAUSIBLE, CERTAIN) if testable else (_ALONE, _ALONE)
         self._learned = ends in (Ends.LEARNED, Ends.BOTH)
         probe = right[:_PROBE]
         ruled = ends in (Ends.RULES, Ends.BOTH) and len(probe.strip()) >= _LEAST_PROBE
         self._probe = probe if ruled else ""
+        # where nothing stands right of the hole, what it belongs to ends it
+        self._scoped = ends in (Ends.RULES, Ends.BOTH) and not right.strip()
+        self._line = left[left.rfind("\n") + 1 :]
 
     def by_rule(self, written: str) -> int | None:
-        """The length of the hole's text where the right text begins to be written again."""
+        """The length of the hole's text where the right text begins to be written again, or where
+        nothing stands right and the indented lines, which the hole is in or has begun, are over."""
         found = written.find(self._probe) if self._probe else -1
+        if found < 0 and self._scoped:
+            found = _dedent(self._line, written)
         return found if found >= 0 else None
 
     def by_chance(self, written: str, last: int, chance: float) -> int | None:
         """The length of the hole's text if it ends with the last token, which brought `last`
-        characters, as the end head says with `chance`."""
-        if not self._learned or chance <= CERTAIN or not written:
+        characters, and the end head holds that plausible."""
+        if not self._learned or chance < self._plausible or not written:
             return None
         beyond = overhang(written, self._right, last)
         return None if beyond is None else len(written) - beyond
+
+    def is_certain(self, chance: float) -> bool:
+        """Whether a plausible end needs no test."""
+        return chance >= self._certain
+
+    def right_behind(self, beyond: int) -> str:
+        """The right text without its first `beyond` characters: what is to follow."""
+        return self._right[beyond:]
 
     def again(self, written: str) -> int:
         """How many characters at the end of `written` repeat the beginning of the right text."""
@@ -41,3 +72,19 @@ class Ending:
     def beyond(self, written: str, last: int) -> int:
         """How many characters of the last token may stand right of the hole already."""
         return overhang(written, self._right, last) or 0
+
+
+def _dedent(line: str, written: str) -> int:
+    """Where the text ends before a line that is not indented, behind one that is and begins with
+    `line`; -1 where there is none."""
+    indented = line[:1].isspace()
+    start = 0
+    for number, text in enumerate(written.split("\n")):
+        if number or not line:
+            if _UNINDENTED.match(text):
+                if indented:
+                    return len(written[:start].rstrip())
+            elif text.strip():
+                indented = True
+        start += len(text) + 1
+    return -1

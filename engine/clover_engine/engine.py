@@ -134,14 +134,14 @@ class LocalEngine:
         constraint = self._constraints.of(hole, prompt.healed)
         # what matches a pattern is taken to the letter: nothing of it may be cut off
         free = hole.pattern is None
-        ending = Ending(suffix if free else "", request.ends if free else Ends.NONE)
+        ending = Ending(prefix, suffix if free else "", request.ends if free else Ends.NONE)
         text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary)
         if request.decoding is Decoding.DIFFUSION and free:
             known_length = request.ends in (Ends.NONE, Ends.RULES)
             return fill_by_diffusion(
                 number, prompt, text, cache, self._sampler, self._remasking, known_length
             )
-        return fill_hole(number, prompt, text, cache, self._sampler, drafter)
+        return fill_hole(number, prompt, text, cache, self._sampler, drafter, self._prompts.follow)
 
     def _drafter(self, request: CanvasRequest, context: Sequence[int]) -> Drafter:
         lookup = None

@@ -6,7 +6,7 @@ from codecs import getincrementaldecoder
 
 from clover_engine.api import Fill, Finish, Hole
 from clover_engine.constraints import Constraint
-from clover_engine.ending import Ending
+from clover_engine.ending import FITTING, POSSIBLE, Ending
 from clover_engine.errors import RequestError
 from clover_engine.pattern import Mask
 from clover_engine.tokenizer import Vocabulary
@@ -36,6 +36,9 @@ class HoleText:
         self._bytes = b""
         self._confidence = 1.0
         self._length: int | None = None  # of the text, once the hole's end is found
+        self._doubt: int | None = None  # the length with which the hole may end here
+        self._tested = 0  # tokens behind which the last plausible end was put to the test
+        self._best: tuple[float, int | None] = (POSSIBLE, None)  # of refused ends: fit and length
 
     @property
     def room(self) -> int:
@@ -72,7 +75,8 @@ class HoleText:
         elif (length := self._ending.by_rule(written)) is not None:
             self._length, self.finish = length, Finish.STOP
         elif not self.room:
-            self.finish = Finish.LENGTH
+            # what was no good end may be the best there is
+            self._length, self.finish = self._best[1], Finish.LENGTH
 
     def allowed(self) -> Mask | None:
         """The tokens that may come next, bool [V]; None for all."""
@@ -90,14 +94,35 @@ class HoleText:
             self._length = len(self._decoded())
 
     def end_by_chance(self, chance: float) -> bool:
-        """End with the last token if that is where the hole ends, as the end head says with
-        `chance`."""
-        if not self.tokens or not self.may_end:
+        """Whether the hole plausibly ends with the last token, as the end head says with `chance`.
+
+        It then ends there, or `doubt` has what must follow if it does.
+        """
+        if not self.tokens or not self.may_end or self._tested == len(self.tokens):
             return False
         length = self._ending.by_chance(self._decoded(), self._last, chance)
-        if length is not None:
+        if length is None:
+            return False
+        if self._ending.is_certain(chance):
             self._length, self.finish = length, Finish.STOP
-        return length is not None
+        else:
+            self._doubt = length
+        return True
+
+    @property
+    def doubt(self) -> str | None:
+        """The right text that follows if the hole ends with the last token; None: no question."""
+        if self._doubt is None:
+            return None
+        return self._ending.right_behind(len(self._decoded()) - self._doubt)
+
+    def settle(self, fit: float) -> None:
+        """Answer the doubt: `fit` is the mean log-likelihood of what is to follow."""
+        length, self._doubt, self._tested = self._doubt, None, len(self.tokens)
+        if fit > FITTING:
+            self._length, self.finish = length, Finish.STOP
+        else:
+            self._best = max(self._best, (fit, length), key=lambda end: end[0])
 
     def fill(self) -> Fill:
         """What is in the hole now.

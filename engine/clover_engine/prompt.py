@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from clover_engine.api import Hole
+from clover_engine.ending import COMPARED
 from clover_engine.errors import RequestError
 from clover_engine.healing import heal
 from clover_engine.remasking import Order, Remasking
@@ -165,6 +166,10 @@ class PromptBuilder:
         healed = b"".join(self._vocabulary.token_bytes(token) for token in removed)
         follows = right[0] if right else self._end
         return Prompt(tuple(tokens), tuple(removed), healed, tuple(right[:RIGHT]), follows)
+
+    def follow(self, right: str) -> list[int]:
+        """The first tokens of a right text, as many as are compared where a hole may end."""
+        return self._tokenizer.encode(right[:_ANCHOR])[:COMPARED]
 
     def branches(self, prompt: Prompt, hole: Hole, suffix: str) -> list[list[int]]:
         """The tokens of each choice with the beginning of the suffix behind it, so that how well

@@ -19,6 +19,7 @@ from clover_engine.api import (
     infill_request,
 )
 from clover_engine.denoise import PREFILL_ROWS
+from clover_engine.ending import PLAUSIBLE
 from clover_engine.inproc import InprocClient
 from clover_engine.models.qwen2 import MASK
 from clover_engine.runner import Runner
@@ -278,6 +279,43 @@ def test_no_special_token_is_ever_written(float_engine: LocalEngine, tiny_model:
         done = run(float_engine, ask(prefix + looks_special + prefix, looks_special + suffix))
         assert not silent & set(committed_tokens(done))
         assert not any(name in done.text for name in (*SPECIALS, *USER_DEFINED, *UNUSED))
+
+
+class ConstantHead:
+    """An end head that says the same everywhere."""
+
+    def __init__(self, chance: float) -> None:
+        self._chance = chance
+
+    def __call__(self, features: torch.Tensor) -> torch.Tensor:
+        return torch.full((len(features),), self._chance)
+
+
+@pytest.mark.parametrize("drafting", [Drafting.NONE, Drafting.BOTH])
+@pytest.mark.parametrize("seed", SEEDS[:8])
+def test_a_plausible_end_is_put_to_the_test(
+    block_engine: LocalEngine, monkeypatch: pytest.MonkeyPatch, seed: int, drafting: Drafting
+) -> None:
+    prefix, right = random_document(seed)[0], "\n\nwhat stands right of it"
+    whole = run(block_engine, ask(prefix, right, drafting=drafting)).text
+    monkeypatch.setattr(block_engine, "_end_head", ConstantHead(PLAUSIBLE + 0.1))
+    # the right text never fits: the hole is written as if there had been no question
+    monkeypatch.setattr("clover_engine.hole_text.FITTING", 1.0)
+    monkeypatch.setattr("clover_engine.hole_text.POSSIBLE", 1.0)
+    refused = run(block_engine, ask(prefix, right, drafting=drafting))
+    assert refused.text == whole
+    assert refused.filled.stats.forwards == len(refused.needs)
+    # it always fits: the hole ends where it may for the first time
+    monkeypatch.setattr("clover_engine.hole_text.FITTING", -1000.0)
+    ended = run(block_engine, ask(prefix, right, drafting=drafting))
+    assert whole.startswith(ended.text)
+    assert ended.filled.stats.tokens <= refused.filled.stats.tokens
+    # it fits nowhere well: the hole ends where it fits best, if it has an end at all
+    monkeypatch.setattr("clover_engine.hole_text.FITTING", 1.0)
+    monkeypatch.setattr("clover_engine.hole_text.POSSIBLE", -1000.0)
+    best = run(block_engine, ask(prefix, right, drafting=drafting))
+    assert whole.startswith(best.text)
+    assert best.filled.stats.tokens == refused.filled.stats.tokens
 
 
 def test_the_sampler_passes_over_forbidden_tokens() -> None:

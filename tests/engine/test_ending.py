@@ -62,26 +62,52 @@ def test_only_the_last_token_may_hang_over(written: str, right: str, last: int) 
 def test_a_certain_end_cuts_what_stands_at_the_right(
     written: str, right: str, last: int, hole: str
 ) -> None:
-    ending = Ending(right, Ends.LEARNED)
+    ending = Ending("", right, Ends.LEARNED)
     length = ending.by_chance(written, last, 0.9)
     assert length is not None
     assert written[:length] == hole
+    assert ending.right_behind(len(written) - length) == right[len(written) - length :]
 
 
 def test_no_end_where_the_right_text_has_not_begun_again() -> None:
-    assert Ending("urn x\n", Ends.BOTH).by_chance("ret", 3, 0.9) is None
-    assert Ending("\n", Ends.BOTH).by_chance("ret", 3, 0.4) is None
-    assert Ending("\n", Ends.RULES).by_chance("ret", 3, 0.9) is None
+    assert Ending("", "urn x\n", Ends.BOTH).by_chance("ret", 3, 0.9) is None
+    assert Ending("", "\n", Ends.BOTH).by_chance("ret", 3, 0.4) is None
+    assert Ending("", "\n", Ends.RULES).by_chance("ret", 3, 0.9) is None
 
 
 def test_the_rule_ends_where_the_right_text_is_written_again() -> None:
     right = "    return total\n\n\ndef main():"
     written = "    total += 1\n" + right[:30]
-    assert Ending(right, Ends.RULES).by_rule(written) == len("    total += 1\n")
-    assert Ending(right, Ends.RULES).by_rule("    total += 1\n    return") is None
-    assert Ending(right, Ends.LEARNED).by_rule(written) is None
+    assert Ending("", right, Ends.RULES).by_rule(written) == len("    total += 1\n")
+    assert Ending("", right, Ends.RULES).by_rule("    total += 1\n    return") is None
+    assert Ending("", right, Ends.LEARNED).by_rule(written) is None
     # too little to tell it from chance
-    assert Ending("\n\n", Ends.RULES).by_rule("x\n\n") is None
+    assert Ending("", "\n\n", Ends.RULES).by_rule("x\n\n") is None
+
+
+@pytest.mark.parametrize(
+    ("left", "written", "hole"),
+    [
+        ("def f(x):\n", "    return x\n\n\ndef g(y):", "    return x"),
+        ("def f(x):\n    ", "return x\n\n# Test\n", "return x"),
+        ("def f(x):", "\n    return x\nprint(f(1))", "\n    return x"),
+        ("    y = ", "1\n```\n", "1"),
+        ("def f(x):\n", "    return g(\n        x\n    )\n", None),
+        ("x = g(", "\n    1,\n)\n", None),
+        ("if x:\n", "    y()\nelse:\n    z()\n", None),
+        ("if x:\n", "    y()\nel", None),  # may become an else
+        ("", "one line\nanother line\n", None),
+        ("para", "graph\n\nnext\n", None),
+    ],
+)
+def test_where_nothing_stands_right_the_indented_lines_end_the_hole(
+    left: str, written: str, hole: str | None
+) -> None:
+    found = Ending(left, "\n", Ends.RULES).by_rule(written)
+    assert (None if found is None else written[:found]) == hole
+    # what stands right says more than a line's indentation
+    assert Ending(left, "\nnot written again\n", Ends.RULES).by_rule(written) is None
+    assert Ending(left, "\n", Ends.LEARNED).by_rule(written) is None
 
 
 def test_a_head_survives_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
