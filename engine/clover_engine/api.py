@@ -91,7 +91,8 @@ class CanvasRequest:
 
     `document` names the text the canvas was cut from (a URI, a path): its cache is kept under that
     name, and a newer interactive request of the same name supersedes an older one. A job that is
-    still running after `deadline_ms` milliseconds answers with what is clean so far.
+    still running after `deadline_ms` milliseconds answers with what is clean so far. With `watch`
+    drafts tell what they are made of.
     """
 
     segments: tuple[Segment, ...]
@@ -101,6 +102,7 @@ class CanvasRequest:
     ends: Ends = Ends.BOTH
     priority: Priority = Priority.INTERACTIVE
     deadline_ms: int | None = None
+    watch: bool = False
 
     def __post_init__(self) -> None:
         if not any(isinstance(segment, Hole) for segment in self.segments):
@@ -131,11 +133,23 @@ def infill_request(
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """What stands in one slot of a hole while it is written, and the probability of that (0 to 1);
+    not `settled`: it is a mask's guess, or "" where there is none yet."""
+
+    text: str
+    confidence: float
+    settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
-    """Text of hole number `hole` as it stands now: shown early, may still change."""
+    """Text of hole number `hole` as it stands now: shown early, may still change. Of a request that
+    is watched, `pieces` are what it is made of and what masks guess behind it."""
 
     text: str
     hole: int = 0
+    pieces: tuple[Piece, ...] = ()
 
 
 class Finish(StrEnum):

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import torch
 
 from clover_engine.api import DeadlinePassed, Draft, Fill, Finish, Stats
-from clover_engine.drafting import Drafter, Guess
+from clover_engine.drafting import Drafter
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import KVCache
 from clover_engine.models.qwen2 import Layout
@@ -79,7 +79,7 @@ def fill_hole(
             cache.truncate(len(cache) - rows + 1 + accepted)
             meter.verified(len(plan.draft), accepted)
             masked = seen.masked[plan.guesses_behind(accepted)]
-            guesses = [Guess(*guess) for guess in sampler.choose(masked)]
+            guesses = sampler.choose(masked)
             if text.doubt is not None:
                 # the last token is read again behind the test, and what masks guess stands too far
                 cache.truncate(len(cache) - 1)
@@ -87,7 +87,7 @@ def fill_hole(
                 text.settle((yield from _fit(text, follow(text.doubt), cache, meter)))
             drafter.learn(accepted, text.tokens[meter.tokens :], guesses)
             meter.tokens = len(text.tokens)
-            yield Draft(text.text, number)
+            yield text.draft(number, guesses)
             pending = text.tokens[-1:]
             plan = drafter.next(text.room)
     except DeadlinePassed:

@@ -8,7 +8,6 @@ that the cache stays exact, in the forward that looks at the next block for the 
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 
 from clover_engine.api import DeadlinePassed, Draft, Finish
 from clover_engine.block_rows import rows_of
@@ -19,19 +18,14 @@ from clover_engine.length_probe import best_length
 from clover_engine.models.qwen2 import MASK
 from clover_engine.prompt import Prompt
 from clover_engine.remasking import Order, Remasking, sureness
-from clover_engine.sampler import Sampler
+from clover_engine.sampler import Guess, Sampler
 
 BLOCK = 16  # slots
 PINNED = 6  # tokens of the right context
 LENGTHS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 32)  # that are asked for where no end is learned
 
 
-@dataclass(slots=True)
-class Slot:
-    """One place in a block: its token, MASK while it is masked, and how sure it is."""
-
-    token: int = MASK
-    sure: float = 1.0
+_EMPTY = Guess(MASK, 0.0)
 
 
 def fill_by_diffusion(
@@ -52,25 +46,27 @@ def fill_by_diffusion(
     pinned = prompt.right[:PINNED]
     try:
         pending: Sequence[int] = yield from read(prompt, cache, meter, keep=bool(text.room))
-        slots = [Slot(token) for token in prompt.removed]
+        slots = [Guess(token, 1.0) for token in prompt.removed]
         size = BLOCK
         if known_length and text.room:
             size = yield from _probe(text.room, pending, pinned, cache, sampler, meter)
         while text.room and not text.finish:
-            slots += [Slot() for _ in range(min(size, text.room) - len(slots))]
-            yield from _denoise(slots, pending, pinned, cache, sampler, remasking, meter)
+            slots += [_EMPTY] * (min(size, text.room) - len(slots))
+            yield from _denoise(
+                number, text, slots, pending, pinned, cache, sampler, remasking, meter
+            )
             _write(slots, text, sampler)
             if known_length and not text.finish:
                 text.end()
             meter.tokens = len(text.tokens)
-            yield Draft(text.text, number)
+            yield text.draft(number)
             pending, slots = [slot.token for slot in slots], []
     except DeadlinePassed:
         text.finish = Finish.DEADLINE
     return text.fill(), meter.stats()
 
 
-def _write(slots: Sequence[Slot], text: HoleText, sampler: Sampler) -> None:
+def _write(slots: Sequence[Guess], text: HoleText, sampler: Sampler) -> None:
     """Commit a block up to where the hole ends in it."""
     for slot in slots:
         if text.finish:
@@ -79,11 +75,13 @@ def _write(slots: Sequence[Slot], text: HoleText, sampler: Sampler) -> None:
         if sampler.is_end(slot.token) or (allowed is not None and not allowed[slot.token]):
             text.end()
         else:
-            text.append(slot.token, slot.sure)
+            text.append(*slot)
 
 
 def _denoise(
-    slots: list[Slot],
+    number: int,
+    text: HoleText,
+    slots: list[Guess],
     pending: Sequence[int],
     pinned: Sequence[int],
     cache: KVCache,
@@ -101,19 +99,20 @@ def _denoise(
         cache.truncate(len(cache) - len(rows.tokens) + len(pending))
         pending = ()
         guesses = sampler.choose(seen.masked)
-        sure = [confidence for _, confidence in guesses]
+        sure = [guess.confidence for guess in guesses]
         if remasking.order is not Order.CONFIDENCE:
             sure = sureness(seen.masked, remasking.order)
-        empty = [slot for slot in slots if slot.token == MASK]
+        empty = [place for place, slot in enumerate(slots) if slot.token == MASK]
         for mask in remasking.settled(sure):
-            empty[mask].token, empty[mask].sure = guesses[mask][0], sure[mask]
+            slots[empty[mask]] = guesses[mask]
         ends = [place for place, slot in enumerate(slots) if sampler.is_end(slot.token)]
         if ends:
             del slots[ends[0] + 1 :]
         if rounds and not any(slot.token == MASK for slot in slots):
             rounds -= 1
-            for place in remasking.doubted([slot.sure for slot in slots]):
-                slots[place].token = MASK
+            for place in remasking.doubted([slot.confidence for slot in slots]):
+                slots[place] = _EMPTY
+        yield text.draft(number, slots, settled=True)
 
 
 def _probe(

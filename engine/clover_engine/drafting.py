@@ -16,6 +16,7 @@ import torch
 from clover_engine.cost import CostCurve
 from clover_engine.lookup import Lookup
 from clover_engine.models.qwen2 import MASK, Layout
+from clover_engine.sampler import Guess
 
 MAX_DRAFT = 15  # tokens
 SIZES = (2, 3, 4)  # masks behind one accepted length
@@ -26,14 +27,6 @@ Kind = tuple[str | int, ...]  # where a drafted token came from
 
 # before anything was measured, longer matches deserve more trust: right and wrong drafts
 _LOOKED_UP = {1: (2.0, 6.0), 2: (4.0, 4.0), 3: (5.0, 3.0), 4: (7.0, 2.0)}
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """What a mask says stands in its slot."""
-
-    token: int
-    confidence: float
 
 
 @dataclass(frozen=True, slots=True)

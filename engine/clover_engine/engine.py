@@ -135,7 +135,7 @@ class LocalEngine:
         # what matches a pattern is taken to the letter: nothing of it may be cut off
         free = hole.pattern is None
         ending = Ending(prefix, suffix if free else "", request.ends if free else Ends.NONE)
-        text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary)
+        text = HoleText(hole, prompt.healed, ending, constraint, self._vocabulary, request.watch)
         if request.decoding is Decoding.DIFFUSION and free:
             known_length = request.ends in (Ends.NONE, Ends.RULES)
             return fill_by_diffusion(

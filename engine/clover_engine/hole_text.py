@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from collections.abc import Sequence
 
-from clover_engine.api import Fill, Finish, Hole
+from clover_engine.api import Draft, Fill, Finish, Hole, Piece
 from clover_engine.constraints import Constraint
 from clover_engine.ending import FITTING, POSSIBLE, Ending
 from clover_engine.errors import RequestError
+from clover_engine.models.qwen2 import MASK
 from clover_engine.pattern import Mask
+from clover_engine.sampler import Guess
 from clover_engine.tokenizer import Vocabulary
 
 _decoder = getincrementaldecoder("utf-8")
@@ -25,6 +28,7 @@ class HoleText:
         ending: Ending,
         constraint: Constraint | None,
         vocabulary: Vocabulary,
+        watched: bool = False,
     ) -> None:
         self.tokens: list[int] = []
         self.finish: Finish | None = None
@@ -34,7 +38,8 @@ class HoleText:
         self._vocabulary = vocabulary
         self._healed = len(healed)
         self._bytes = b""
-        self._confidence = 1.0
+        self._confidences: list[float] = []
+        self._watched = watched
         self._length: int | None = None  # of the text, once the hole's end is found
         self._doubt: int | None = None  # the length with which the hole may end here
         self._tested = 0  # tokens behind which the last plausible end was put to the test
@@ -59,11 +64,33 @@ class HoleText:
         text = _settled(text, self._hole.stop)
         return text[: len(text) - self._ending.beyond(text, self._last)]
 
+    def draft(self, number: int, ahead: Sequence[Guess] = (), settled: bool = False) -> Draft:
+        """What to show of hole `number` now; `ahead` stands in the slots behind what is committed,
+        `settled` where it is no mask."""
+        text = self.text
+        return Draft(text, number, self._pieces(len(text), ahead, settled) if self._watched else ())
+
+    def _pieces(self, length: int, ahead: Sequence[Guess], settled: bool) -> tuple[Piece, ...]:
+        """Each slot's part of the text, of what is committed so many characters."""
+        decoder, healed = _decoder("replace"), self._healed
+        pieces: list[Piece] = []
+        for place, guess in enumerate([*map(Guess, self.tokens, self._confidences), *ahead]):
+            data = b"" if guess.token == MASK else self._vocabulary.token_bytes(guess.token)
+            text = decoder.decode(data[healed:])
+            healed = max(0, healed - len(data))
+            if place < len(self.tokens):
+                text, length = text[:length], max(0, length - len(text))
+                pieces.append(Piece(text, guess.confidence))
+            elif self.finish is None:
+                known = settled and guess.token != MASK
+                pieces.append(Piece(text, guess.confidence, known))
+        return tuple(piece for piece in pieces if piece.text or not piece.settled)
+
     def append(self, token: int, confidence: float) -> None:
         """Commit one token; sets `finish` when it completes a stop string or fills the hole."""
         self.tokens.append(token)
         self._bytes += self._vocabulary.token_bytes(token)
-        self._confidence = min(self._confidence, confidence)
+        self._confidences.append(confidence)
         written = self._decoded()
         if self._constraint:
             self._constraint.advance(token)
@@ -130,9 +157,11 @@ class HoleText:
         Raises RequestError when there was no room for all that is asked of it.
         """
         if self.may_end or self._hole.max_tokens == 0:
-            return Fill(self.text, self._confidence, self.finish or Finish.LENGTH)
+            return Fill(
+                self.text, min(self._confidences, default=1.0), self.finish or Finish.LENGTH
+            )
         if self.finish is Finish.DEADLINE or not self._asks:
-            return Fill("", self._confidence, self.finish or Finish.LENGTH)
+            return Fill("", min(self._confidences, default=1.0), self.finish or Finish.LENGTH)
         raise RequestError(
             f"{self._hole.max_tokens} tokens are too few for what is asked of the hole"
         )

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
+
+
+class Guess(NamedTuple):
+    """A token for a slot, and its probability (0 to 1)."""
+
+    token: int
+    confidence: float
 
 
 class Sampler:
@@ -20,17 +28,17 @@ class Sampler:
         """Whether the token says that the hole is finished."""
         return token in self._end
 
-    def choose(self, logits: torch.Tensor) -> list[tuple[int, float]]:
+    def choose(self, logits: torch.Tensor) -> list[Guess]:
         """logits float32 [R, V], changed in place -> token and probability of each row."""
         logits.index_fill_(1, self._forbidden, float("-inf"))
         best, tokens = logits.max(dim=-1)
         chances = (best - logits.logsumexp(dim=-1)).exp()
-        return list(zip(tokens.tolist(), chances.tolist(), strict=True))
+        return list(map(Guess, tokens.tolist(), chances.tolist()))
 
-    def choose_among(self, row: torch.Tensor, allowed: npt.NDArray[np.bool_]) -> tuple[int, float]:
+    def choose_among(self, row: torch.Tensor, allowed: npt.NDArray[np.bool_]) -> Guess:
         """row float32 [V], allowed bool [V] -> the best allowed token and its probability among
         them."""
         tokens = torch.from_numpy(np.flatnonzero(allowed)).to(row.device)
         chances = row[tokens].softmax(dim=-1)
         best = int(chances.argmax())
-        return int(tokens[best]), float(chances[best])
+        return Guess(int(tokens[best]), float(chances[best]))

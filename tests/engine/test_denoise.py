@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import count
+from dataclasses import replace
+from itertools import count, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 from clover_engine.api import (
     CanvasRequest,
+    Decoding,
     Draft,
     Drafting,
     Filled,
@@ -150,6 +152,39 @@ def test_drafts_grow_into_the_answer(float_engine: LocalEngine, seed: int) -> No
     assert done.drafts == sorted(done.drafts, key=len)
     assert done.drafts[-1] == done.text
     assert all(done.text.startswith(draft) for draft in done.drafts)
+
+
+def test_who_watches_sees_what_drafts_are_made_of(block_engine: LocalEngine) -> None:
+    guessed = 0
+    for seed, decoding in product(SEEDS[:8], Decoding):
+        asked = replace(ask(*random_document(seed)), decoding=decoding)
+        unwatched = drafts_of(block_engine, asked)
+        assert not any(draft.pieces for draft in unwatched)
+        watched = drafts_of(block_engine, replace(asked, watch=True))
+        assert watched[-1].text == unwatched[-1].text
+        for draft in watched:
+            shown = "".join(piece.text for piece in draft.pieces if piece.settled)
+            # what is settled in a block is shown before it is committed
+            assert shown.startswith(draft.text)
+            assert shown == draft.text or decoding is Decoding.DIFFUSION
+            assert all(0.0 <= piece.confidence <= 1.0 for piece in draft.pieces)
+            guessed += sum(not piece.settled for piece in draft.pieces)
+    assert guessed > 100
+
+
+def drafts_of(engine: LocalEngine, request: CanvasRequest) -> list[Draft]:
+    """All drafts of a job."""
+    steps, drafts = engine.start(request), list[Draft]()
+    try:
+        event = next(steps)
+        while True:
+            if isinstance(event, Draft):
+                drafts.append(event)
+                event = next(steps)
+            else:
+                event = steps.send(engine.forward([event])[0])
+    except StopIteration:
+        return drafts
 
 
 @pytest.mark.parametrize("stop", [(), ("e\n", "\n\n")])

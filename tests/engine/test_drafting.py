@@ -15,12 +15,12 @@ from clover_engine.drafting import (
     SIZES,
     Drafter,
     Experience,
-    Guess,
     Kind,
     Plan,
 )
 from clover_engine.lookup import Lookup
 from clover_engine.models.qwen2 import MASK
+from clover_engine.sampler import Guess
 
 FLAT = CostCurve({1: 10.0, 16: 10.0})
 BY_THE_ROW = CostCurve({1: 10.0, 16: 160.0})
