@@ -13,13 +13,17 @@ from clover_engine.errors import CloverError
 if TYPE_CHECKING:
     from clover_engine.api import EngineClient, Filled
     from clover_lsp.documents import Document
+    from clover_write.watch import Watch
 
 EPILOG = """\
 Lines and columns count from 1, columns in characters: FILE:1:1 is before the first character.
 The file is only read. Prints what would be inserted there, nothing when nothing fits.
+With --watch the lines around it are shown on stderr while it is written, each token in the colour
+of its confidence; where stderr is no terminal they are printed once, when all is written.
 
 examples:
   clover-write complete notes.md:12:1
+  clover-write complete notes.md:12:1 --watch
   clover-write complete src/app.py:40:13 --json
   clover-write complete 'C:\\work\\app.py:3:4' --engine inproc
 """
@@ -48,6 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("place", metavar="FILE:LINE:COL", help="where the cursor stands")
     parser.add_argument("--json", action="store_true", help="text, range, confidence and costs")
+    parser.add_argument("--watch", action="store_true", help="show how it is written, on stderr")
     parser.add_argument("--engine", choices=("process", "inproc", "fake"), help="where it runs")
     parser.set_defaults(run=run)
 
@@ -56,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Complete at the place and print it. Raises CloverError."""
     import asyncio
     import json
+    from contextlib import nullcontext
     from dataclasses import replace
 
     from clover_write.app import connect
@@ -67,7 +73,9 @@ def run(args: argparse.Namespace) -> int:
     offset = offset_of(document, cursor)
     config = load_config()
     client = connect(replace(config, engine=args.engine or config.engine))
-    answer = asyncio.run(_complete(client, document, offset, cursor))
+    watch = watch_at(document, offset) if args.watch else None
+    with watch or nullcontext():
+        answer = asyncio.run(complete(client, document, offset, cursor, watch))
     print(json.dumps(answer, indent=2) if args.json else answer["text"])
     return 0
 
@@ -97,24 +105,41 @@ def offset_of(document: Document, cursor: Cursor) -> int:
     return document.content.starts[cursor.line - 1] + cursor.column - 1
 
 
-async def _complete(
-    client: EngineClient, document: Document, offset: int, cursor: Cursor
+async def complete(
+    client: EngineClient,
+    document: Document,
+    offset: int,
+    cursor: Cursor,
+    watch: Watch | None = None,
 ) -> dict[str, Any]:
-    """The answer as `--json` prints it; its text is empty when there is nothing to insert."""
+    """The answer as `--json` prints it; its text is empty when there is nothing to insert.
+
+    `watch` shows how it is written. Closes the client; raises CloverError.
+    """
     from dataclasses import replace
 
     from clover_lsp.infill import Trigger, plan, settle
 
     request = plan(document.text, offset, trigger=Trigger.INVOKED, document=document.uri)
+    # no deadline: it may have to wait until the engine has loaded
+    request = replace(request, deadline_ms=None, watch=watch is not None)
     try:
         start = time.perf_counter()
-        # no deadline: it may have to wait until the engine has loaded
-        filled = await client.fill(replace(request, deadline_ms=None))
+        filled = await client.fill(request, watch.show if watch else None)
         ms = (time.perf_counter() - start) * 1000
     finally:
         await client.close()
     text = settle(document.text, offset, filled.fills[0].text, trigger=Trigger.INVOKED) or ""
+    if watch:
+        watch.finish(filled, [text])
     return _answer(text.replace("\n", document.eol), filled, ms, cursor)
+
+
+def watch_at(document: Document, offset: int) -> Watch:
+    """Shows the lines around `offset`."""
+    from clover_write.watch import Watch
+
+    return Watch(document.text, [(offset, offset)], context=3)
 
 
 def _answer(text: str, filled: Filled, ms: float, cursor: Cursor) -> dict[str, Any]:

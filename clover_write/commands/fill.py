@@ -13,18 +13,21 @@ if TYPE_CHECKING:
     from clover_engine.api import EngineClient, Filled
     from clover_templates.masked_spans import MaskedSpan
     from clover_write.text_file import TextFile
+    from clover_write.watch import Watch
 
 EPILOG = """\
 Masked spans are [MASK], ____ (three or more), {{hint}}, 【待补：hint】 and <fill hint>. A tag may
 say more: <fill choices="yes|no">, <fill pattern="[0-9]+">, <fill max=8 a colour>. A backslash
 before one keeps it as it is; so does code in Markdown, unless --in-code is given.
 Prints the filled text. All bytes outside the spans stay as they are; a span stays where nothing
-could be written.
+could be written. With --watch the spans' lines are shown on stderr while they are filled, each
+token in the colour of its confidence; where stderr is no terminal they are printed once, when all
+is written.
 
 examples:
   clover-write fill notes.md
   clover-write fill notes.md --diff
-  clover-write fill notes.md --in-place
+  clover-write fill notes.md --in-place --watch
   clover-write fill app.py --engine inproc --json
 """
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"})
@@ -54,6 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     output.add_argument("--diff", action="store_true", help="print a unified diff instead")
     output.add_argument("--in-place", action="store_true", help="change the file, print nothing")
     output.add_argument("--json", action="store_true", help="print spans, fills and costs instead")
+    parser.add_argument("--watch", action="store_true", help="show how it is filled, on stderr")
     parser.add_argument("--in-code", action="store_true", help="fill spans in Markdown code too")
     parser.add_argument("--engine", choices=("process", "inproc", "fake"), help="where it runs")
     parser.set_defaults(run=run)
@@ -62,6 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Fill the file's spans and print or write the outcome. Raises CloverError."""
     import asyncio
+    from contextlib import nullcontext
     from dataclasses import replace
 
     from clover_write.app import connect
@@ -72,7 +77,9 @@ def run(args: argparse.Namespace) -> int:
     spans = _spans(file, args.in_code)
     config = load_config()
     client = connect(replace(config, engine=args.engine or config.engine))
-    outcome = asyncio.run(_fill(client, file, spans))
+    watch = _watch(file, spans) if args.watch else None
+    with watch or nullcontext():
+        outcome = asyncio.run(_fill(client, file, spans, watch))
     if args.in_place:
         file.replace(outcome.text)
     else:
@@ -93,15 +100,27 @@ def _spans(file: TextFile, in_code: bool) -> tuple[MaskedSpan, ...]:
         raise SpanError(f"{file.path}:{error}") from error
 
 
-async def _fill(client: EngineClient, file: TextFile, spans: tuple[MaskedSpan, ...]) -> _Outcome:
+def _watch(file: TextFile, spans: tuple[MaskedSpan, ...]) -> Watch:
+    from clover_write.watch import Watch
+
+    return Watch(file.document.text, [(span.start, span.end) for span in spans], context=1)
+
+
+async def _fill(
+    client: EngineClient, file: TextFile, spans: tuple[MaskedSpan, ...], watch: Watch | None
+) -> _Outcome:
+    from dataclasses import replace
+
     from clover_engine.errors import RequestError
     from clover_templates.span_canvas import apply, canvas_request, placed, written
 
     document = file.document
+    # no deadline: it may have to wait until the engine has loaded
+    request = canvas_request(document.text, spans, document=document.uri)
+    request = replace(request, watch=watch is not None)
     try:
         start = time.perf_counter()
-        # no deadline: it may have to wait until the engine has loaded
-        filled = await client.fill(canvas_request(document.text, spans, document=document.uri))
+        filled = await client.fill(request, watch.show if watch else None)
         ms = (time.perf_counter() - start) * 1000
     except RequestError as error:
         named = placed(error, document.text, spans)
@@ -109,6 +128,8 @@ async def _fill(client: EngineClient, file: TextFile, spans: tuple[MaskedSpan, .
     finally:
         await client.close()
     fills = written(document.text, spans, filled.fills)
+    if watch:
+        watch.finish(filled, fills)
     return _Outcome(spans, fills, apply(document.text, spans, fills), filled, ms)
 
 

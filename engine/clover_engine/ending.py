@@ -36,17 +36,18 @@ class Ending:
         probe = right[:_PROBE]
         ruled = ends in (Ends.RULES, Ends.BOTH) and len(probe.strip()) >= _LEAST_PROBE
         self._probe = probe if ruled else ""
-        # where nothing stands right of the hole, what it belongs to ends it
-        self._scoped = ends in (Ends.RULES, Ends.BOTH) and not right.strip()
         self._line = left[left.rfind("\n") + 1 :]
+        self._scoped = ends in (Ends.RULES, Ends.BOTH) and _in_block(self._line, right)
 
     def by_rule(self, written: str) -> int | None:
-        """The length of the hole's text where the right text begins to be written again, or where
-        nothing stands right and the indented lines, which the hole is in or has begun, are over."""
+        """The length of the hole's text where the right text begins to be written again."""
         found = written.find(self._probe) if self._probe else -1
-        if found < 0 and self._scoped:
-            found = _dedent(self._line, written)
         return found if found >= 0 else None
+
+    def by_scope(self, written: str) -> int | None:
+        """The length of the hole's text where the indented lines that it belongs to, or has begun,
+        are over, while nothing stands right of it or more of those lines do."""
+        return _dedent(self._line, written) if self._scoped else None
 
     def by_chance(self, written: str, last: int, chance: float) -> int | None:
         """The length of the hole's text if it ends with the last token, which brought `last`
@@ -74,9 +75,17 @@ class Ending:
         return overhang(written, self._right, last) or 0
 
 
-def _dedent(line: str, written: str) -> int:
+def _in_block(line: str, right: str) -> bool:
+    """Whether the first line right of the hole, which begins with `line`, is indented or missing;
+    what is left of the hole's own line does not count."""
+    lines = right.split("\n")
+    lines[0] = line + lines[0] if line.isspace() or not line else ""
+    return next((text[0].isspace() for text in lines if text.strip()), True)
+
+
+def _dedent(line: str, written: str) -> int | None:
     """Where the text ends before a line that is not indented, behind one that is and begins with
-    `line`; -1 where there is none."""
+    `line`; None where there is none."""
     indented = line[:1].isspace()
     start = 0
     for number, text in enumerate(written.split("\n")):
@@ -87,4 +96,4 @@ def _dedent(line: str, written: str) -> int:
             elif text.strip():
                 indented = True
         start += len(text) + 1
-    return -1
+    return None

@@ -19,6 +19,7 @@ from clover_engine.api import (
     Finish,
     Hole,
     Literal,
+    Piece,
     Segment,
     Stats,
     Steps,
@@ -55,7 +56,7 @@ class FakeEngine:
 
     Of several holes each takes the next script of the document, those left over go on with 2. A
     hole with choices takes the first. Stop strings, `max_tokens` (a token is a word or a run of
-    signs) and deadlines hold as in the real engine.
+    signs) and deadlines hold as in the real engine. Who watches sees a piece a token.
     """
 
     def __init__(self, script: Script | None = None) -> None:
@@ -70,7 +71,7 @@ class FakeEngine:
             script or self._script or Script(_copied(*_around(request.segments, at)))
             for script, at in zip(marked, holes, strict=True)
         ]
-        return _write(scripts, request.segments)
+        return _write(scripts, request)
 
     def forward(self, needs: Sequence[float]) -> Sequence[None]:
         """Takes as long as the slowest need, in milliseconds."""
@@ -119,28 +120,28 @@ def _copied(prefix: str, suffix: str) -> str:
     return ""
 
 
-def _write(scripts: Sequence[Script], segments: Sequence[Segment]) -> Steps:
+def _write(scripts: Sequence[Script], request: CanvasRequest) -> Steps:
     """Fill one hole after the other; once time is up the holes left stay empty."""
     fills: list[Fill] = []
     forwards = 0
-    holes = (part for part in segments if isinstance(part, Hole))
+    holes = (part for part in request.segments if isinstance(part, Hole))
     for number, (script, hole) in enumerate(zip(scripts, holes, strict=True)):
         if fills and fills[-1].finish is Finish.DEADLINE:
             fills.append(Fill("", script.confidence, Finish.DEADLINE))
             continue
-        fill, done = yield from _written(script, hole, number)
+        fill, done = yield from _written(script, hole, number, request.watch)
         fills.append(fill)
         forwards += done
     stats = Stats(
         forwards=forwards,
         tokens=sum(len(_TOKEN.findall(fill.text)) for fill in fills),
-        prompt_tokens=len(_TOKEN.findall(_text(segments))),
+        prompt_tokens=len(_TOKEN.findall(_text(request.segments))),
     )
     return Filled(tuple(fills), stats)
 
 
 def _written(
-    script: Script, hole: Hole, number: int
+    script: Script, hole: Hole, number: int, watch: bool
 ) -> Generator[float | Draft, None, tuple[Fill, int]]:
     """Write the script's tokens in even portions; each forward is a need of `step_ms`.
 
@@ -153,9 +154,11 @@ def _written(
     try:
         for done in range(1, forwards + 1):
             yield script.step_ms
-            written = "".join(tokens[: len(tokens) * done // forwards])
+            now = tokens[: len(tokens) * done // forwards]
+            written = "".join(now)
             if hole.max_tokens:
-                yield Draft(written, number)
+                pieces = [Piece(token, script.confidence) for token in now] if watch else []
+                yield Draft(written, number, tuple(pieces))
     except DeadlinePassed:
         finish = Finish.DEADLINE
     if script.error and finish is not Finish.DEADLINE:

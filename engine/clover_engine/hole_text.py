@@ -101,9 +101,10 @@ class HoleText:
             self.finish = Finish.STOP
         elif (length := self._ending.by_rule(written)) is not None:
             self._length, self.finish = length, Finish.STOP
+        elif (length := self._ending.by_scope(written)) is not None:
+            self._length, self.finish = self._best_or(length), Finish.STOP
         elif not self.room:
-            # what was no good end may be the best there is
-            self._length, self.finish = self._best[1], Finish.LENGTH
+            self._length, self.finish = self._best_or(None), Finish.LENGTH
 
     def allowed(self) -> Mask | None:
         """The tokens that may come next, bool [V]; None for all."""
@@ -117,8 +118,7 @@ class HoleText:
     def end(self) -> None:
         """End here: the model would write nothing more, or nothing that is allowed."""
         self.finish = Finish.STOP
-        if self._asks:
-            self._length = len(self._decoded())
+        self._length = len(self._decoded()) if self._asks else self._best_or(None)
 
     def end_by_chance(self, chance: float) -> bool:
         """Whether the hole plausibly ends with the last token, as the end head says with `chance`.
@@ -150,6 +150,11 @@ class HoleText:
             self._length, self.finish = length, Finish.STOP
         else:
             self._best = max(self._best, (fit, length), key=lambda end: end[0])
+
+    def _best_or(self, length: int | None) -> int | None:
+        """The length up to the best of the ends that were refused, where there is one: what is
+        written runs on behind it to no better end."""
+        return self._best[1] if self._best[1] is not None else length
 
     def fill(self) -> Fill:
         """What is in the hole now.

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 import safetensors.torch
 import torch
@@ -24,8 +23,6 @@ from clover_engine.tokenizer import TextTokenizer, Vocabulary
 MODEL_FILE = "model.safetensors"
 TOKENIZER_FILE = "tokenizer.json"
 
-_Layer = TypeVar("_Layer")
-
 
 def load_folder(
     folder: Path, precision: str, device: torch.device, adapter: Path | None = None
@@ -39,31 +36,33 @@ def load_folder(
     config, packer = read_config(path), Packer()
     added = safetensors.torch.load_file(adapter) if adapter else {}
     with safe_open(path, framework="pt") as file, _single_threads() as pool:
-
-        def read(name: str) -> torch.Tensor:
-            return added[name] if name in added else file.get_tensor(name)
+        read = file.get_tensor
 
         def stored(name: str) -> tuple[torch.Tensor, torch.Tensor]:
             return read(f"{name}.weight"), read(f"{name}.scale")
 
         packed = {
             name: pool.submit(packer.pack, *stored(name))
-            for name in (_linear_names(config, bool(added)) if precision == "int8" else ())
+            for name in (_linear_names(config) if precision == "int8" else ())
         }
 
-        def int8(name: str, bias: torch.Tensor | None = None) -> Int8Linear:
-            return Int8Linear(kernels, packed.pop(name).result(), bias, low_rank(name, int8))
+        def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
+            if name in packed:
+                return Int8Linear(kernels, packed.pop(name).result(), bias, low_rank(name))
+            return Bf16Linear(_expanded(*stored(name)).to(device), bias, low_rank(name))
 
-        def bf16(name: str, bias: torch.Tensor | None = None) -> Bf16Linear:
-            weight, scale = stored(name)
-            expanded = (weight.float() * scale[:, None]).to(device)
-            return Bf16Linear(expanded, bias, low_rank(name, bf16))
-
-        def low_rank(name: str, layer: Callable[[str], _Layer]) -> LowRank[_Layer] | None:
-            down, up = f"{name}.down", f"{name}.up"
-            return LowRank(layer(down), layer(up)) if f"{down}.weight" in added else None
-
-        linear = int8 if precision == "int8" else bf16
+        def low_rank(name: str) -> LowRank | None:
+            sides = (f"{name}.down", f"{name}.up")
+            if f"{sides[0]}.weight" not in added:
+                return None
+            return LowRank(
+                *(
+                    _expanded(added[f"{side}.weight"], added[f"{side}.scale"])
+                    .T.contiguous()
+                    .to(device)
+                    for side in sides
+                )
+            )
 
         def vector(name: str) -> torch.Tensor:
             value: torch.Tensor = read(name).clone()
@@ -126,14 +125,15 @@ def _single_threads() -> Iterator[Executor]:
     torch.set_num_threads(threads)
 
 
-def _linear_names(config: Qwen2Config, adapted: bool) -> Iterator[str]:
+def _expanded(weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+    """int8 [out, in] and the scale of its rows, float32 [out] -> float32 [out, in]."""
+    return weight.float() * scale[:, None]
+
+
+def _linear_names(config: Qwen2Config) -> Iterator[str]:
     yield "head"  # by far the largest: packed beside all others
     for number in range(config.num_hidden_layers):
-        for part in ("qkv", "o", "gate_up", "down"):
-            name = f"layers.{number}.{part}"
-            yield name
-            if adapted:
-                yield from (f"{name}.down", f"{name}.up")
+        yield from (f"layers.{number}.{part}" for part in ("qkv", "o", "gate_up", "down"))
 
 
 def _layer(

@@ -100,14 +100,13 @@ def test_the_rule_ends_where_the_right_text_is_written_again() -> None:
         ("para", "graph\n\nnext\n", None),
     ],
 )
-def test_where_nothing_stands_right_the_indented_lines_end_the_hole(
-    left: str, written: str, hole: str | None
-) -> None:
-    found = Ending(left, "\n", Ends.RULES).by_rule(written)
-    assert (None if found is None else written[:found]) == hole
-    # what stands right says more than a line's indentation
-    assert Ending(left, "\nnot written again\n", Ends.RULES).by_rule(written) is None
-    assert Ending(left, "\n", Ends.LEARNED).by_rule(written) is None
+def test_a_hole_in_indented_lines_ends_with_them(left: str, written: str, hole: str | None) -> None:
+    for right in ("", "\n", "\n\n    more of these lines\n"):
+        found = Ending(left, right, Ends.RULES).by_scope(written)
+        assert (None if found is None else written[:found]) == hole
+    # what stands right need not belong to the same lines
+    assert Ending(left, "\nanother line\n", Ends.RULES).by_scope(written) is None
+    assert Ending(left, "\n", Ends.LEARNED).by_scope(written) is None
 
 
 def test_a_head_survives_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
