@@ -23,6 +23,9 @@ test: check model ## everything: `check`, then the slow tests and those on the r
 bench: model ## HumanEval-Infilling, every 10th single-line task: DATA=path PEER="--peer-bin … --peer-gguf …"
 	$(BIN)/clover-write bench hei $(if $(DATA),--data $(DATA)) --kind single-line --every 10 $(PEER)
 
+recording: model ## draw docs/watch.svg: a completion while it is written
+	$(BIN)/python -m demo.record_watch
+
 model: $(INSTALLED) ## fetch the embedded model (491 MB, once)
 	$(BIN)/clover-write models pull coder-0.5b
 
@@ -35,5 +38,5 @@ $(INSTALLED): pyproject.toml constraints.txt
 clean: ## remove the virtual environment and all caches of the checkout
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-.PHONY: help demo check test bench model clean
+.PHONY: help demo check test bench recording model clean
 .DEFAULT_GOAL := help
