@@ -145,8 +145,8 @@ def colour(confidence: float) -> Color:
 def legend(stats: Stats | None) -> Text:
     """What the colours mean and, when all is written, what it took."""
     text = Text("unsure ", no_wrap=True, overflow="ellipsis")
-    for step in range(12):
-        text.append("━", Style(color=colour(step / 11)))
+    for step in range(8):
+        text.append("━", Style(color=colour(step / 7)))
     text.append(" sure")
     if stats is None:
         return text.append("   guess", GUESSED).append(f"   {EMPTY} open", OPEN)

@@ -146,7 +146,8 @@ def test_of_long_lines_the_parts_at_the_hole_are_shown() -> None:
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
 def test_every_line_end_is_one(eol: str) -> None:
     text = eol.join(["a", "b ", "c", ""])
-    watch = Watch(text, [(text.index("c") - len(eol),) * 2], context=1)
+    at = text.index("c") - len(eol)
+    watch = Watch(text, [(at, at)], context=1)
     watch.show(Draft("1\n2", 0, (Piece("1\r\n", 0.5), Piece("2", 0.5))))
     assert frame(watch) == "a\nb 1\n2\nc"
 
@@ -260,7 +261,8 @@ def test_fill_writes_what_it_writes_unwatched(
         path.write_text(NOTE, encoding="utf-8")
         assert main(["fill", str(path), "--engine", "fake", *options, *more]) == 0
         out, err = capfd.readouterr()
-        written.append((re.sub(r'("(?:\w+_)?ms"): .*', r"\1", out), path.read_text(encoding="utf-8")))
+        untimed = re.sub(r'("(?:\w+_)?ms"): .*', r"\1", out)
+        written.append((untimed, path.read_text(encoding="utf-8")))
     assert written[0] == written[1]
     assert err.startswith("\na two  words b 灯\n\nunsure")
 

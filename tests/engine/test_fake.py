@@ -14,6 +14,7 @@ from clover_engine.api import (
     Finish,
     Hole,
     Literal,
+    Piece,
     Segment,
     infill_request,
 )
@@ -96,3 +97,15 @@ async def test_each_of_several_holes_takes_the_next_script_then_copies() -> None
 async def test_a_hole_with_choices_takes_the_first() -> None:
     hole = Hole(1, choices=("two words", "x"))
     assert [fill.text for fill in await fill_all(hole, Literal(" "), Hole())] == ["two words", ""]
+
+
+async def test_who_watches_sees_a_piece_a_token() -> None:
+    client = InprocClient(Runner(lambda: FakeEngine(Script("one two!", confidence=0.5))))
+    drafts: list[Draft] = []
+    try:
+        await client.fill(CanvasRequest((Hole(),), watch=True), drafts.append)
+        await client.fill(CanvasRequest((Hole(),)), drafts.append)
+    finally:
+        await client.close()
+    assert drafts[2].pieces == (Piece("one", 0.5), Piece(" two", 0.5), Piece("!", 0.5))
+    assert [draft.pieces for draft in drafts[3:]] == [()] * 3
