@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from clover_engine.api import CanvasRequest, Fill, Hole, Literal
 
-BLANK = "…"  # stands in a prompt for a hole that is still empty
+_ENOUGH = 40  # characters of right text, blanks apart, for which no other hole is looked beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,14 @@ class Canvas:
         return f"{above}{newline}<!-- {hint} -->\n{line}"
 
     def right_of(self, number: int) -> str:
-        """The text right of hole `number`, the holes behind it blank."""
-        return BLANK.join(self.literals[number + 1 :])
+        """The text right of hole `number`, to the next hole: any sign for what is missing there
+        would be written again. Only where that is very short, the texts behind are joined to it."""
+        text = ""
+        for literal in self.literals[number + 1 :]:
+            text += literal
+            if len(text.strip()) >= _ENOUGH:
+                break
+        return text
 
     def text(self, fills: Sequence[Fill]) -> str:
         """The whole text, every hole filled: literals are untouched."""

@@ -7,10 +7,10 @@ from collections.abc import Generator, Iterator, Sequence
 import torch
 
 from clover_engine.api import DeadlinePassed, Draft, Fill, Finish
-from clover_engine.denoise import Forward, HoleSteps, Meter, Seen, read
 from clover_engine.kv_cache import KVCache
 from clover_engine.models.qwen2 import Layout
 from clover_engine.prompt import Prompt
+from clover_engine.steps import Forward, HoleSteps, Meter, Seen, read
 
 MOST_ROWS = 128  # of one forward: more choices than fit take several
 

@@ -11,7 +11,6 @@ from collections.abc import Generator, Sequence
 
 from clover_engine.api import DeadlinePassed, Draft, Finish
 from clover_engine.block_rows import rows_of
-from clover_engine.denoise import Forward, HoleSteps, Meter, Seen, read
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import KVCache
 from clover_engine.length_probe import best_length
@@ -19,6 +18,7 @@ from clover_engine.models.qwen2 import MASK
 from clover_engine.prompt import Prompt
 from clover_engine.remasking import Order, Remasking, sureness
 from clover_engine.sampler import Guess, Sampler
+from clover_engine.steps import Forward, HoleSteps, Meter, Seen, read
 
 BLOCK = 16  # slots
 PINNED = 6  # tokens of the right context

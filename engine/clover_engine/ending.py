@@ -8,6 +8,7 @@ ones far better than anything else does.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from clover_engine.api import Ends
 from clover_engine.seam import beginning, overhang
@@ -16,6 +17,7 @@ PLAUSIBLE = 0.2  # the chance from which an end is put to the test
 CERTAIN = 0.98  # the chance from which the end head is believed untested
 _ALONE = 0.6  # and from which it is where too little stands right of the hole for a test
 COMPARED = 4  # tokens of the right text that are to follow
+MOST_TESTED = 16  # ends at a time, those that the head holds likeliest
 FITTING = -1.0  # their mean log-likelihood where they do
 POSSIBLE = -3.0  # and where they may, if they do nowhere better
 _LEAST_TEST = 8  # characters of right text that such a test needs
@@ -23,6 +25,17 @@ _PROBE = 24  # characters of the right text that are looked for in the hole
 _LEAST_PROBE = 6  # of them must be more than blanks
 # a line of another block: neither a closing bracket nor what goes on with the block before
 _UNINDENTED = re.compile(r"(?!(?:else|elif|except|finally)\b)(?:\w+\W|[^\w\s)\]}])")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A place where a hole may end: behind so many tokens, its text so many characters long, which
+    the end head holds likely with `chance`; `right` is what stands right of it then."""
+
+    tokens: int
+    length: int
+    chance: float
+    right: str
 
 
 class Ending:
@@ -49,21 +62,33 @@ class Ending:
         are over, while nothing stands right of it or more of those lines do."""
         return _dedent(self._line, written) if self._scoped else None
 
-    def by_chance(self, written: str, last: int, chance: float) -> int | None:
-        """The length of the hole's text if it ends with the last token, which brought `last`
-        characters, and the end head holds that plausible."""
-        if not self._learned or chance < self._plausible or not written:
+    def place(self, tokens: int, written: str, last: int, chance: float) -> End | None:
+        """The end behind the last of so many tokens, which brought `last` characters, with its
+        chance; None where the hole cannot end."""
+        if not self._learned or not written:
             return None
         beyond = overhang(written, self._right, last)
-        return None if beyond is None else len(written) - beyond
+        if beyond is None or (self.is_testable and not self._right[beyond:].strip()):
+            return None
+        return End(tokens, len(written) - beyond, chance, self._right[beyond:])
 
-    def is_certain(self, chance: float) -> bool:
+    def is_plausible(self, end: End) -> bool:
+        """Whether an end is to be tested, or believed, while there may be others."""
+        return end.chance >= self._plausible
+
+    def is_certain(self, end: End) -> bool:
         """Whether a plausible end needs no test."""
-        return chance >= self._certain
+        return end.chance >= self._certain
 
-    def right_behind(self, beyond: int) -> str:
-        """The right text without its first `beyond` characters: what is to follow."""
-        return self._right[beyond:]
+    @property
+    def is_testable(self) -> bool:
+        """Whether enough stands right of the hole to tell how well it follows."""
+        return self._certain > self._plausible
+
+    @property
+    def is_line_end(self) -> bool:
+        """Whether the hole ends with its line, as the right text has it."""
+        return self._right[:1] in ("", "\n")
 
     def again(self, written: str) -> int:
         """How many characters at the end of `written` repeat the beginning of the right text."""

@@ -31,7 +31,7 @@ from clover_engine.canvas import Canvas
 from clover_engine.choosing import choose
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
-from clover_engine.denoise import Forward, HoleSteps, Seen, fill_hole
+from clover_engine.denoise import fill_hole
 from clover_engine.diffusion import fill_by_diffusion
 from clover_engine.drafting import Drafter, Experience
 from clover_engine.end_head import likelihoods, load_end_head, tapped
@@ -43,6 +43,7 @@ from clover_engine.lookup import Lookup
 from clover_engine.models.qwen2 import MASK, Qwen2
 from clover_engine.prompt import PromptBuilder, Windows, load_family
 from clover_engine.sampler import Sampler
+from clover_engine.steps import Forward, HoleSteps, Seen
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 from clover_engine.weights import TOKENIZER_FILE, load_folder, load_gguf, load_vocabulary
 

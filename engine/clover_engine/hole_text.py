@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from clover_engine.api import Draft, Fill, Finish, Hole, Piece
 from clover_engine.constraints import Constraint
-from clover_engine.ending import FITTING, POSSIBLE, Ending
+from clover_engine.ending import FITTING, MOST_TESTED, POSSIBLE, End, Ending
 from clover_engine.errors import RequestError
 from clover_engine.models.qwen2 import MASK
 from clover_engine.pattern import Mask
@@ -41,9 +41,9 @@ class HoleText:
         self._confidences: list[float] = []
         self._watched = watched
         self._length: int | None = None  # of the text, once the hole's end is found
-        self._doubt: int | None = None  # the length with which the hole may end here
-        self._tested = 0  # tokens behind which the last plausible end was put to the test
-        self._best: tuple[float, int | None] = (POSSIBLE, None)  # of refused ends: fit and length
+        self.doubts: list[End] = []  # ends that must be tested before anything else is written
+        self._open: list[End] = []  # ends that were not tested, nor believed
+        self._best: tuple[float, int | None] = (POSSIBLE, None)  # of tested ends: fit and length
 
     @property
     def room(self) -> int:
@@ -102,9 +102,11 @@ class HoleText:
         elif (length := self._ending.by_rule(written)) is not None:
             self._length, self.finish = length, Finish.STOP
         elif (length := self._ending.by_scope(written)) is not None:
-            self._length, self.finish = self._best_or(length), Finish.STOP
+            self._length, self.finish = length, Finish.STOP
+            self._doubt_all()
         elif not self.room:
-            self._length, self.finish = self._best_or(None), Finish.LENGTH
+            self.finish = Finish.LENGTH
+            self._doubt_all()
 
     def allowed(self) -> Mask | None:
         """The tokens that may come next, bool [V]; None for all."""
@@ -118,43 +120,48 @@ class HoleText:
     def end(self) -> None:
         """End here: the model would write nothing more, or nothing that is allowed."""
         self.finish = Finish.STOP
-        self._length = len(self._decoded()) if self._asks else self._best_or(None)
+        if self._asks:
+            self._length = len(self._decoded())
+        elif not self._ending.is_line_end:
+            self._doubt_all()
 
     def end_by_chance(self, chance: float) -> bool:
-        """Whether the hole plausibly ends with the last token, as the end head says with `chance`.
-
-        It then ends there, or `doubt` has what must follow if it does.
-        """
-        if not self.tokens or not self.may_end or self._tested == len(self.tokens):
+        """Whether the hole plausibly ends with the last token, as the end head says with `chance`:
+        it then ends there, or that is doubted."""
+        if not self.tokens or not self.may_end:
             return False
-        length = self._ending.by_chance(self._decoded(), self._last, chance)
-        if length is None:
+        end = self._ending.place(len(self.tokens), self._decoded(), self._last, chance)
+        if end is None or (self._open and self._open[-1].tokens == end.tokens):
             return False
-        if self._ending.is_certain(chance):
-            self._length, self.finish = length, Finish.STOP
+        self._open.append(end)
+        if not self._ending.is_plausible(end):
+            return False
+        if self._ending.is_certain(end):
+            self._length, self.finish = end.length, Finish.STOP
         else:
-            self._doubt = length
+            self.doubts = [end]
         return True
 
-    @property
-    def doubt(self) -> str | None:
-        """The right text that follows if the hole ends with the last token; None: no question."""
-        if self._doubt is None:
-            return None
-        return self._ending.right_behind(len(self._decoded()) - self._doubt)
+    def _doubt_all(self) -> None:
+        """Nothing more is written, at no end that is good: the best of them may be before it."""
+        tested = self._best[1]
+        likeliest = sorted(self._open, key=lambda end: -end.chance)[:MOST_TESTED]
+        if self._ending.is_testable:
+            self.doubts = [end for end in likeliest if end.length != tested]
+        if tested is not None:
+            self._length = tested
 
-    def settle(self, fit: float) -> None:
-        """Answer the doubt: `fit` is the mean log-likelihood of what is to follow."""
-        length, self._doubt, self._tested = self._doubt, None, len(self.tokens)
-        if fit > FITTING:
-            self._length, self.finish = length, Finish.STOP
-        else:
-            self._best = max(self._best, (fit, length), key=lambda end: end[0])
-
-    def _best_or(self, length: int | None) -> int | None:
-        """The length up to the best of the ends that were refused, where there is one: what is
-        written runs on behind it to no better end."""
-        return self._best[1] if self._best[1] is not None else length
+    def settle(self, fits: Sequence[float]) -> None:
+        """Decide what is doubted: `fits` tells how well the right text follows each of the ends."""
+        found = max(zip(fits, (end.length for end in self.doubts), strict=True))
+        self.doubts = []
+        better = found[0] > self._best[0]
+        if better:
+            self._best = found
+        if self.finish is None and found[0] > FITTING:
+            self._length, self.finish = found[1], Finish.STOP
+        elif self.finish and better:
+            self._length = found[1]
 
     def fill(self) -> Fill:
         """What is in the hole now.

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clover_engine.api import CanvasRequest, Fill, Finish, Hole, Literal, Segment
-from clover_engine.canvas import BLANK, Canvas
+from clover_engine.canvas import Canvas
 from clover_engine.errors import RequestError
 from tests.support.driving import run
 
@@ -38,9 +38,16 @@ def test_literals_survive_and_fills_stand_in_order(
     for number in range(len(fills)):
         left, right = canvas.left_of(number, fills), canvas.right_of(number)
         assert expected.startswith(left)
-        assert right.count(BLANK) - "".join(canvas.literals[number + 1 :]).count(BLANK) == (
-            len(fills) - number - 1
-        )
+        behind = canvas.literals[number + 1 :]
+        assert right.startswith(behind[0])
+        assert "".join(behind).startswith(right)
+
+
+def test_the_right_text_ends_at_the_next_hole_unless_that_is_near() -> None:
+    long, short = "words that stand between two holes of a text", " and "
+    segments = (Hole(6), Literal(short), Hole(6), Literal(long), Hole(6), Literal("end"))
+    canvas = Canvas.of(CanvasRequest(segments))
+    assert [canvas.right_of(number) for number in range(3)] == [short + long, long, "end"]
 
 
 @pytest.mark.parametrize(

@@ -63,16 +63,30 @@ def test_a_certain_end_cuts_what_stands_at_the_right(
     written: str, right: str, last: int, hole: str
 ) -> None:
     ending = Ending("", right, Ends.LEARNED)
-    length = ending.by_chance(written, last, 0.9)
-    assert length is not None
-    assert written[:length] == hole
-    assert ending.right_behind(len(written) - length) == right[len(written) - length :]
+    end = ending.place(7, written, last, 0.9)
+    assert end is not None
+    assert written[: end.length] == hole
+    assert (end.tokens, end.chance) == (7, 0.9)
+    assert end.right == right[len(written) - end.length :]
+    assert ending.is_plausible(end)
 
 
 def test_no_end_where_the_right_text_has_not_begun_again() -> None:
-    assert Ending("", "urn x\n", Ends.BOTH).by_chance("ret", 3, 0.9) is None
-    assert Ending("", "\n", Ends.BOTH).by_chance("ret", 3, 0.4) is None
-    assert Ending("", "\n", Ends.RULES).by_chance("ret", 3, 0.9) is None
+    assert Ending("", "urn x\n", Ends.BOTH).place(1, "ret", 3, 0.9) is None
+    assert Ending("", "\n", Ends.RULES).place(1, "ret", 3, 0.9) is None
+    assert Ending("", "\n", Ends.BOTH).place(0, "", 0, 0.9) is None
+
+
+def test_ends_are_tested_where_there_is_something_to_test_them_by() -> None:
+    alone, between = Ending("", "\n", Ends.BOTH), Ending("", "\nreturn x + y\n", Ends.BOTH)
+    end = alone.place(1, "ret", 3, 0.7)
+    assert end is not None
+    assert (alone.is_plausible(end), alone.is_certain(end)) == (True, True)
+    assert (between.is_plausible(end), between.is_certain(end)) == (True, False)
+    assert (alone.is_testable, between.is_testable) == (False, True)
+    unlikely = alone.place(1, "ret", 3, 0.4)
+    assert unlikely is not None
+    assert (alone.is_plausible(unlikely), between.is_plausible(unlikely)) == (False, True)
 
 
 def test_the_rule_ends_where_the_right_text_is_written_again() -> None:

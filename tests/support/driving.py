@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 
 from clover_engine.api import CanvasRequest, DeadlinePassed, Draft, Engine, Filled
-from clover_engine.denoise import Forward
+from clover_engine.steps import Forward
 
 
 @dataclass(slots=True)

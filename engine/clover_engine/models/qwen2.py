@@ -64,10 +64,12 @@ class Embedding:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """M rows that do not simply follow one another: the place that each is rotated to, int64 [M],
-    and which of the rows it sees, bool [M, M]; all see the whole cache."""
+    which of the rows it sees, bool [M, M], and how much of the cache, int64 [M]; None: all of it.
+    """
 
     positions: torch.Tensor
     visible: torch.Tensor
+    reach: torch.Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,9 @@ class Qwen2:
             count = len(layout.positions)
             mask[:count, start:] = float("-inf")
             mask[:count, start : start + count].masked_fill_(layout.visible, 0.0)
+            if layout.reach is not None:
+                beyond = torch.arange(start, device=self.device) >= layout.reach[:, None]
+                mask[:count, :start].masked_fill_(beyond, float("-inf"))
         return mask.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)
 
 

@@ -1,0 +1,62 @@
+"""How well the right text follows: many places at once as one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clover_engine.fitting import Branch, compare
+from clover_engine.kv_cache import KVCache
+from clover_engine.steps import Meter
+
+if TYPE_CHECKING:
+    from clover_engine.engine import LocalEngine
+
+tokens = st.integers(10, 200)
+
+
+@given(
+    context=st.lists(tokens, min_size=1, max_size=8),
+    written=st.lists(tokens, min_size=1, max_size=6),
+    rights=st.lists(st.lists(tokens, min_size=1, max_size=4), min_size=1, max_size=4),
+    data=st.data(),
+)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_branches_do_not_disturb_each_other(
+    float_engine: LocalEngine,
+    context: list[int],
+    written: list[int],
+    rights: list[list[int]],
+    data: st.DataObject,
+) -> None:
+    model = float_engine._model
+    branches: list[Branch] = [(data.draw(st.integers(1, len(written))), right) for right in rights]
+    together = fits(float_engine, context, written, branches)
+    for branch, fit in zip(branches, together, strict=True):
+        count, right = branch
+        cache = KVCache(model.cache_shape)
+        text = [*context, *written[:count], *right]
+        logits = model.forward(text[:-1], cache, len(right)).logits.log_softmax(-1)
+        alone = sum(float(logits[row, token]) for row, token in enumerate(right)) / len(right)
+        assert fit == pytest.approx(alone, abs=1e-3)
+
+
+def fits(
+    engine: LocalEngine, context: list[int], written: list[int], branches: list[Branch]
+) -> list[float]:
+    """What `compare` finds behind a cache that holds all but the last written token."""
+    cache = KVCache(engine._model.cache_shape)
+    engine._model.forward([*context, *written[:-1]], cache, 0)
+    before = list(cache.tokens)
+    steps = compare(branches, written, len(context), cache, Meter(len(context), 0))
+    need = next(steps)
+    with pytest.raises(StopIteration) as end:
+        steps.send(engine.forward([need])[0])
+    assert cache.tokens == before
+    found: list[float] = end.value.value
+    return found
