@@ -19,7 +19,6 @@ _ALONE = 0.6  # and from which it is where too little stands right of the hole f
 COMPARED = 4  # tokens of the right text that are to follow
 MOST_TESTED = 16  # ends at a time, those that the head holds likeliest
 FITTING = -1.0  # their mean log-likelihood where they do
-POSSIBLE = -3.0  # and where they may, if they do nowhere better
 _LEAST_TEST = 8  # characters of right text that such a test needs
 _PROBE = 24  # characters of the right text that are looked for in the hole
 _LEAST_PROBE = 6  # of them must be more than blanks

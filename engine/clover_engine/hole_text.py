@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
+from math import inf
 
 from clover_engine.api import Draft, Fill, Finish, Hole, Piece
 from clover_engine.constraints import Constraint
-from clover_engine.ending import FITTING, MOST_TESTED, POSSIBLE, End, Ending
+from clover_engine.ending import FITTING, MOST_TESTED, End, Ending
 from clover_engine.errors import RequestError
 from clover_engine.models.qwen2 import MASK
 from clover_engine.pattern import Mask
@@ -43,7 +44,7 @@ class HoleText:
         self._length: int | None = None  # of the text, once the hole's end is found
         self.doubts: list[End] = []  # ends that must be tested before anything else is written
         self._open: list[End] = []  # ends that were not tested, nor believed
-        self._best: tuple[float, int | None] = (POSSIBLE, None)  # of tested ends: fit and length
+        self._best: tuple[float, int | None] = (-inf, None)  # of tested ends: fit and length
 
     @property
     def room(self) -> int:

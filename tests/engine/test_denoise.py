@@ -334,23 +334,16 @@ def test_a_plausible_end_is_put_to_the_test(
     prefix, right = random_document(seed)[0], "\n\nwhat stands right of it"
     whole = run(block_engine, ask(prefix, right, drafting=drafting)).text
     monkeypatch.setattr(block_engine, "_end_head", ConstantHead(PLAUSIBLE + 0.1))
-    # the right text never fits: the hole is written as if there had been no question
+    # the right text never fits well: all is written, and cut where it fits best
     monkeypatch.setattr("clover_engine.hole_text.FITTING", 1.0)
-    monkeypatch.setattr("clover_engine.hole_text.POSSIBLE", 1.0)
     refused = run(block_engine, ask(prefix, right, drafting=drafting))
-    assert refused.text == whole
+    assert whole.startswith(refused.text)
     assert refused.filled.stats.forwards == len(refused.needs)
     # it always fits: the hole ends where it may for the first time
     monkeypatch.setattr("clover_engine.hole_text.FITTING", -1000.0)
     ended = run(block_engine, ask(prefix, right, drafting=drafting))
     assert whole.startswith(ended.text)
     assert ended.filled.stats.tokens <= refused.filled.stats.tokens
-    # it fits nowhere well: the hole ends where it fits best, if it has an end at all
-    monkeypatch.setattr("clover_engine.hole_text.FITTING", 1.0)
-    monkeypatch.setattr("clover_engine.hole_text.POSSIBLE", -1000.0)
-    best = run(block_engine, ask(prefix, right, drafting=drafting))
-    assert whole.startswith(best.text)
-    assert best.filled.stats.tokens == refused.filled.stats.tokens
 
 
 def test_the_sampler_passes_over_forbidden_tokens() -> None:

@@ -24,9 +24,7 @@ tokens = st.integers(10, 200)
     rights=st.lists(st.lists(tokens, min_size=1, max_size=4), min_size=1, max_size=4),
     data=st.data(),
 )
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, deadline=None)
 def test_branches_do_not_disturb_each_other(
     float_engine: LocalEngine,
     context: list[int],
