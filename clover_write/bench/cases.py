@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from clover_engine.api import CanvasRequest, Hole, infill_request
+from clover_engine.api import CanvasRequest, Hole, Literal
 from clover_lsp.infill import plan
 from clover_write.bench.hei import Kind, Problem
 
@@ -49,8 +49,7 @@ class Ask:
 
 def benchmark_ask(left: str, right: str, hole: Hole) -> Ask:
     """The benchmark's own question, unchanged."""
-    canvas = infill_request(left, right, max_tokens=hole.max_tokens, stop=hole.stop)
-    return Ask(left, right, canvas)
+    return Ask(left, right, CanvasRequest((Literal(left), hole, Literal(right))))
 
 
 def editor_ask(left: str, right: str, hole: Hole) -> Ask:

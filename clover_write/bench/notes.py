@@ -53,7 +53,7 @@ class Gap:
     @property
     def ask(self) -> Ask:
         """The hole between what stands left and right of it."""
-        hole = Hole(KINDS[self.kind], ("\n",))
+        hole = Hole(KINDS[self.kind], max_lines=1)
         return benchmark_ask(self.text[: self.start], self.text[self.end :], hole)
 
 

@@ -18,7 +18,7 @@ CERTAIN = 0.98  # the chance from which the end head is believed untested
 _ALONE = 0.6  # and from which it is where too little stands right of the hole for a test
 COMPARED = 4  # tokens of the right text that are to follow
 MOST_TESTED = 16  # ends at a time, those that the head holds likeliest
-FITTING = -1.0  # their mean log-likelihood where they do
+FITTING = -4.0  # their log-likelihood where they do
 _LEAST_TEST = 8  # characters of right text that such a test needs
 _PROBE = 24  # characters of the right text that are looked for in the hole
 _LEAST_PROBE = 6  # of them must be more than blanks
@@ -63,11 +63,14 @@ class Ending:
 
     def place(self, tokens: int, written: str, last: int, chance: float) -> End | None:
         """The end behind the last of so many tokens, which brought `last` characters, with its
-        chance; None where the hole cannot end."""
+        chance, which is that of a text that begins what stands right of it again. None where no
+        end is looked for."""
         if not self._learned or not written:
             return None
         beyond = overhang(written, self._right, last)
-        if beyond is None or (self.is_testable and not self._right[beyond:].strip()):
+        if beyond is None:
+            return End(tokens, len(written), 0.0, self._right) if self.is_testable else None
+        if self.is_testable and not self._right[beyond:].strip():
             return None
         return End(tokens, len(written) - beyond, chance, self._right[beyond:])
 

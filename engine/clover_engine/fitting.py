@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from itertools import islice
-from statistics import fmean
 
 import torch
 
@@ -23,7 +22,7 @@ def compare(
     cache: KVCache,
     meter: Meter,
 ) -> Generator[Forward | Draft, Seen | None, list[float]]:
-    """The mean log-likelihood of each branch's right tokens, all in one forward.
+    """The log-likelihood of each branch's right tokens, all in one forward.
 
     The hole's tokens `written` stand behind `start` others; a branch reads the last of its tokens
     again, and sees of the cache what stands before that.
@@ -37,7 +36,7 @@ def compare(
     targets = torch.tensor([token for _, right in branches for token in right])
     found = chances[torch.arange(len(targets)), targets.to(chances.device)].tolist()
     taken = iter(found)
-    return [fmean(islice(taken, len(right))) for _, right in branches]
+    return [sum(islice(taken, len(right))) for _, right in branches]
 
 
 def _layout(places: Sequence[tuple[int, int]]) -> Layout:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
-from math import inf
+from math import inf, log
 
 from clover_engine.api import Draft, Fill, Finish, Hole, Piece
 from clover_engine.constraints import Constraint
@@ -16,6 +16,7 @@ from clover_engine.sampler import Guess
 from clover_engine.tokenizer import Vocabulary
 
 _decoder = getincrementaldecoder("utf-8")
+_LEAST = 1e-9  # chances below are all the same
 
 
 class HoleText:
@@ -44,7 +45,7 @@ class HoleText:
         self._length: int | None = None  # of the text, once the hole's end is found
         self.doubts: list[End] = []  # ends that must be tested before anything else is written
         self._open: list[End] = []  # ends that were not tested, nor believed
-        self._best: tuple[float, int | None] = (-inf, None)  # of tested ends: fit and length
+        self._best: tuple[float, int | None] = (-inf, None)  # of tested ends: likelihood and length
 
     @property
     def room(self) -> int:
@@ -100,6 +101,8 @@ class HoleText:
                 return
         if any(stop in written for stop in self._hole.stop):
             self.finish = Finish.STOP
+            if not self._ending.is_line_end:
+                self._doubt_all()
         elif (length := self._ending.by_rule(written)) is not None:
             self._length, self.finish = length, Finish.STOP
         elif (length := self._ending.by_scope(written)) is not None:
@@ -131,8 +134,10 @@ class HoleText:
         it then ends there, or that is doubted."""
         if not self.tokens or not self.may_end:
             return False
-        end = self._ending.place(len(self.tokens), self._decoded(), self._last, chance)
-        if end is None or (self._open and self._open[-1].tokens == end.tokens):
+        written = self._decoded()
+        end = self._ending.place(len(self.tokens), written, self._last, chance)
+        inside = len(written.encode()) < len(self._bytes) - self._healed  # of a character
+        if end is None or inside or (self._open and self._open[-1].tokens == end.tokens):
             return False
         self._open.append(end)
         if not self._ending.is_plausible(end):
@@ -146,23 +151,28 @@ class HoleText:
     def _doubt_all(self) -> None:
         """Nothing more is written, at no end that is good: the best of them may be before it."""
         tested = self._best[1]
-        likeliest = sorted(self._open, key=lambda end: -end.chance)[:MOST_TESTED]
+        most = len(_cut(self._decoded(), self._hole.stop))
+        within = [end for end in self._open if end.length <= most]
+        likeliest = sorted(within, key=lambda end: -end.chance)[:MOST_TESTED]
         if self._ending.is_testable:
             self.doubts = [end for end in likeliest if end.length != tested]
         if tested is not None:
             self._length = tested
 
     def settle(self, fits: Sequence[float]) -> None:
-        """Decide what is doubted: `fits` tells how well the right text follows each of the ends."""
-        found = max(zip(fits, (end.length for end in self.doubts), strict=True))
-        self.doubts = []
-        better = found[0] > self._best[0]
-        if better:
-            self._best = found
-        if self.finish is None and found[0] > FITTING:
-            self._length, self.finish = found[1], Finish.STOP
-        elif self.finish and better:
-            self._length = found[1]
+        """Decide what is doubted: `fits` are the log-likelihoods of what stands right of each end.
+
+        While nothing else is known, an end is good whose right text follows well. In the end the
+        best is the one that makes all the text likeliest, the hole's and what follows it.
+        """
+        doubts, self.doubts = self.doubts, []
+        for end, fit in zip(doubts, fits, strict=True):
+            written = sum(log(max(chance, _LEAST)) for chance in self._confidences[: end.tokens])
+            self._best = max(self._best, (written + fit, end.length), key=lambda best: best[0])
+        if self.finish:
+            self._length = self._best[1]
+        elif fits[0] > FITTING:
+            self._length, self.finish = doubts[0].length, Finish.STOP
 
     def fill(self) -> Fill:
         """What is in the hole now.

@@ -340,7 +340,7 @@ def test_a_plausible_end_is_put_to_the_test(
     assert whole.startswith(refused.text)
     assert refused.filled.stats.forwards == len(refused.needs)
     # it always fits: the hole ends where it may for the first time
-    monkeypatch.setattr("clover_engine.hole_text.FITTING", -1000.0)
+    monkeypatch.setattr("clover_engine.hole_text.FITTING", -10_000.0)
     ended = run(block_engine, ask(prefix, right, drafting=drafting))
     assert whole.startswith(ended.text)
     assert ended.filled.stats.tokens <= refused.filled.stats.tokens

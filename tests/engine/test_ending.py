@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clover_engine.api import Ends
 from clover_engine.end_head import EndHead, likelihoods, load_end_head
-from clover_engine.ending import Ending
+from clover_engine.ending import End, Ending
 from clover_engine.seam import beginning, overhang
 
 pieces = st.text("ab_1 ():\n中文.", max_size=12)
@@ -72,7 +72,10 @@ def test_a_certain_end_cuts_what_stands_at_the_right(
 
 
 def test_no_end_where_the_right_text_has_not_begun_again() -> None:
-    assert Ending("", "urn x\n", Ends.BOTH).place(1, "ret", 3, 0.9) is None
+    assert Ending("", "urn\n", Ends.BOTH).place(1, "ret", 3, 0.9) is None
+    # which can be tested, but is not what the head speaks of
+    right = "urn x + y\n"
+    assert Ending("", right, Ends.BOTH).place(1, "ret", 3, 0.9) == End(1, 3, 0.0, right)
     assert Ending("", "\n", Ends.RULES).place(1, "ret", 3, 0.9) is None
     assert Ending("", "\n", Ends.BOTH).place(0, "", 0, 0.9) is None
 
