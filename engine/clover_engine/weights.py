@@ -34,7 +34,8 @@ def load_folder(
     """
     path = folder / MODEL_FILE
     config, packer = read_config(path), Packer()
-    added = safetensors.torch.load_file(adapter) if adapter else {}
+    # before the threads begin, which it would wait for
+    mask, added = _read_adapter(adapter, device) if adapter else (None, {})
     with safe_open(path, framework="pt") as file, _single_threads() as pool:
         read = file.get_tensor
 
@@ -48,21 +49,8 @@ def load_folder(
 
         def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
             if name in packed:
-                return Int8Linear(kernels, packed.pop(name).result(), bias, low_rank(name))
-            return Bf16Linear(_expanded(*stored(name)).to(device), bias, low_rank(name))
-
-        def low_rank(name: str) -> LowRank | None:
-            sides = (f"{name}.down", f"{name}.up")
-            if f"{sides[0]}.weight" not in added:
-                return None
-            return LowRank(
-                *(
-                    _expanded(added[f"{side}.weight"], added[f"{side}.scale"])
-                    .T.contiguous()
-                    .to(device)
-                    for side in sides
-                )
-            )
+                return Int8Linear(kernels, packed.pop(name).result(), bias, added.get(name))
+            return Bf16Linear(_expanded(*stored(name)).to(device), bias, added.get(name))
 
         def vector(name: str) -> torch.Tensor:
             value: torch.Tensor = read(name).clone()
@@ -71,7 +59,6 @@ def load_folder(
         kernels, tokenizer = kernels_for(device), TextTokenizer(folder / TOKENIZER_FILE)
         layers = [_layer(number, linear, vector) for number in range(config.num_hidden_layers)]
         norm, head = vector("norm"), linear("head")
-        mask = added["mask"].to(device) if added else None
     # a second mapping: the pages that packing has touched are given back with the first, of which
     # nothing may be left (hence the clones)
     with safe_open(path, framework="pt") as file:
@@ -123,6 +110,20 @@ def _single_threads() -> Iterator[Executor]:
         yield pool
     # what a thread sets is also the default of threads to come
     torch.set_num_threads(threads)
+
+
+def _read_adapter(path: Path, device: torch.device) -> tuple[torch.Tensor, dict[str, LowRank]]:
+    """The mask's embedding, and what is added to the layers, by their names."""
+    stored = safetensors.torch.load_file(path)
+
+    def side(name: str) -> torch.Tensor:
+        return _expanded(stored[f"{name}.weight"], stored[f"{name}.scale"]).to(device)
+
+    names = [name.removesuffix(".up.weight") for name in stored if name.endswith(".up.weight")]
+    added = {
+        name: LowRank(side(f"{name}.down"), side(f"{name}.up").T.contiguous()) for name in names
+    }
+    return stored["mask"].to(device), added
 
 
 def _expanded(weight: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:

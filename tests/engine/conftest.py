@@ -94,7 +94,7 @@ def adapter_file(tiny_model: TinyModel, tmp_path_factory: pytest.TempPathFactory
     for up in weights.up.values():
         torch.nn.init.normal_(up, std=0.3)
     path = tmp_path_factory.mktemp("adapter") / "tiny-block.safetensors"
-    export(weights.state_dict(), path, {})
+    export(weights.state_dict(), path, {}, rank=4)
     return path
 
 

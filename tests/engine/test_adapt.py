@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+import safetensors.torch
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -205,7 +206,7 @@ def test_the_engine_denoises_what_training_does(
     adapter = AdapterWeights(backbone.config, 4, torch.randn(backbone.config.hidden_size))
     for up in adapter.up.values():
         torch.nn.init.normal_(up, std=0.2)
-    export(adapter.state_dict(), tmp_path / "block.safetensors", {"steps": "0"})
+    export(adapter.state_dict(), tmp_path / "block.safetensors", {"steps": "0"}, rank=4)
     model, _ = load_folder(
         tiny_model.folder, "bf16", torch.device("cpu"), tmp_path / "block.safetensors"
     )
@@ -224,3 +225,27 @@ def test_the_engine_denoises_what_training_does(
     # and the adapter does make a difference
     plain, _ = load_folder(tiny_model.folder, "bf16", torch.device("cpu"))
     assert not plain.denoises
+
+
+def test_an_exported_adapter_keeps_what_it_does_most(backbone: Backbone, tmp_path: Path) -> None:
+    from clover_engine.adapt.weights import AdapterWeights, export
+
+    torch.manual_seed(0)
+    adapter = AdapterWeights(backbone.config, 6, torch.randn(backbone.config.hidden_size))
+    for up in adapter.up.values():
+        # two directions of six do nearly all
+        torch.nn.init.normal_(up[:, :2])
+        torch.nn.init.normal_(up[:, 2:], std=0.01)
+    export(adapter.state_dict(), tmp_path / "block.safetensors", {}, rank=2)
+    stored = safetensors.torch.load_file(tmp_path / "block.safetensors")
+    assert torch.equal(stored["mask"], adapter.mask.data)
+    for name, up in adapter.up.items():
+        layer, _, part = name.partition("_")
+        down, wide = (
+            stored[f"layers.{layer}.{part}.{side}.weight"].float()
+            * stored[f"layers.{layer}.{part}.{side}.scale"][:, None]
+            for side in ("down", "up")
+        )
+        assert (len(down), wide.shape[1]) == (2, 2)
+        wanted = (up @ adapter.down[name]).detach()
+        assert (wide @ down - wanted).norm() / wanted.norm() < 0.05

@@ -118,6 +118,19 @@ def test_swiglu_to_rows(count: int, width: int, seed: int, exponent: int, odd: l
     assert_stands_for(got, gate * gate.sigmoid() * up)
 
 
+@given(row_counts, widths, widths, st.integers(1, 9), seeds)
+@settings(max_examples=60, deadline=None)
+def test_add_low_rank(count: int, ins: int, outs: int, rank: int, seed: int) -> None:
+    rows = reference.to_rows(some_rows(count, ins, seed, 0, []))
+    down, up = some_rows(rank, ins, seed + 1, 0, []), some_rows(rank, outs, seed + 2, 0, [])
+    before = some_rows(count, outs, seed + 3, 0, [])
+    wanted, got = before.clone(), before.clone()
+    reference.add_low_rank(rows, down, up, wanted)
+    with poisoned():
+        cpu.add_low_rank(rows, down, up, got)
+    torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-3 * float(wanted.abs().max()))
+
+
 @given(
     count=row_counts,
     start=st.integers(0, 20),

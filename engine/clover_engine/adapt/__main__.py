@@ -47,6 +47,7 @@ def main() -> None:
     block = steps.add_parser("export", help="write a checkpoint's adapter as the engine reads it")
     block.add_argument("--run", type=Path, required=True, dest="folder", help="what train wrote")
     block.add_argument("--out", type=Path, required=True, help="a safetensors file")
+    block.add_argument("--rank", type=int, default=8, help="directions kept of each layer (8)")
     block.set_defaults(run=_export)
     ends = steps.add_parser("ends", help="gather states at and before the ends of holes")
     ends.add_argument("--model", type=Path, required=True)
@@ -97,7 +98,7 @@ def _export(args: argparse.Namespace) -> None:
 
     state = torch.load(args.folder / "checkpoint.pt", weights_only=True)
     card = {"steps": str(state["step"]), "masks": str(state["masks"])}
-    export(state["average"], args.out, card)
+    export(state["average"], args.out, card, args.rank)
 
 
 def _ends(args: argparse.Namespace) -> None:

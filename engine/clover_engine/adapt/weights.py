@@ -55,17 +55,31 @@ def _projections(config: Qwen2Config) -> Iterator[tuple[str, tuple[int, int]]]:
             yield f"{layer}_{part}", shape
 
 
-def export(parameters: Mapping[str, torch.Tensor], path: Path, card: Mapping[str, str]) -> None:
-    """Write trained parameters as the engine reads them: int8 rows with a scale each, named as the
-    layers that they stand beside."""
+def export(
+    parameters: Mapping[str, torch.Tensor], path: Path, card: Mapping[str, str], rank: int
+) -> None:
+    """Write trained parameters as the engine reads them, cut to the best `rank` directions of each
+    projection: int8 rows with a scale each, named as the layers that they stand beside."""
     stored = {"mask": parameters["mask"].float()}
-    for name, value in parameters.items():
-        if name == "mask":
+    for name in parameters:
+        if not name.startswith("down."):
             continue
-        side, _, rest = name.partition(".")
-        layer, _, part = rest.partition("_")
-        full = f"layers.{layer}.{part}.{side}"
-        scale = value.abs().amax(1).clamp_min(1e-12) / 127
-        stored[f"{full}.weight"] = (value / scale[:, None]).round().to(torch.int8)
-        stored[f"{full}.scale"] = scale.float()
+        projection = name.removeprefix("down.")
+        layer, _, part = projection.partition("_")
+        down, up = _cut(parameters[name], parameters[f"up.{projection}"], rank)
+        for side, value in (("down", down), ("up", up)):
+            scale = value.abs().amax(1).clamp_min(1e-12) / 127
+            full = f"layers.{layer}.{part}.{side}"
+            stored[f"{full}.weight"] = (value / scale[:, None]).round().to(torch.int8).contiguous()
+            stored[f"{full}.scale"] = scale.float()
     safetensors.torch.save_file(stored, path, dict(card))
+
+
+def _cut(down: torch.Tensor, up: torch.Tensor, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The product of up [out, R] and down [R, in] as that of [out, rank] and [rank, in], by its
+    largest singular values."""
+    left, inner = torch.linalg.qr(up)
+    right, other = torch.linalg.qr(down.T)
+    u, sizes, v = torch.linalg.svd(inner @ other.T)
+    root = sizes[:rank].sqrt()
+    return root[:, None] * (right @ v.T[:, :rank]).T, left @ u[:, :rank] * root

@@ -55,6 +55,12 @@ def swiglu_to_rows(gate_up: torch.Tensor) -> Rows:
     return rows, scale
 
 
+def add_low_rank(rows: Rows, down: torch.Tensor, up: torch.Tensor, y: torch.Tensor) -> None:
+    """As `reference.add_low_rank`."""
+    x = np.empty(down.shape[1], np.float32)
+    _add_low_rank(rows[0].numpy(), rows[1].numpy(), down.numpy(), up.numpy(), x, y.numpy())
+
+
 def rotate_and_store(
     qkv: torch.Tensor,
     cos: torch.Tensor,
@@ -95,6 +101,24 @@ def _to_rows(x: Floats, rows: Bytes, scale: Floats) -> None:
         for j in range(x.shape[1]):
             rows[i, j] = np.uint8(x[i, j] * factor + np.float32(128.5))
         scale[i, 0] = limit
+
+
+@_compiled(f"void({_BYTE_MATRIX}, {_MATRIX}, {_MATRIX}, {_MATRIX}, f4[::1], {_MATRIX})")
+def _add_low_rank(
+    rows: Bytes, scale: Floats, down: Floats, up: Floats, x: Floats, y: Floats
+) -> None:
+    # so few operations that the calls of a library would take several times as long
+    for i in range(rows.shape[0]):
+        for j in range(x.shape[0]):
+            x[j] = np.float32(rows[i, j]) - np.float32(128)
+        factor = scale[i, 0] / np.float32(127)
+        for r in range(down.shape[0]):
+            narrow = np.float32(0)
+            for j in range(x.shape[0]):
+                narrow += x[j] * down[r, j]
+            narrow *= factor
+            for j in range(y.shape[1]):
+                y[i, j] += narrow * up[r, j]
 
 
 @_compiled(f"void({_MATRIX}, f4[::1], f4, {_BYTE_MATRIX}, {_MATRIX})")

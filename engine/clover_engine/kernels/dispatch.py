@@ -26,6 +26,10 @@ class Kernels(Protocol):
 
     def swiglu_to_rows(self, gate_up: torch.Tensor) -> Rows: ...
 
+    def add_low_rank(
+        self, rows: Rows, down: torch.Tensor, up: torch.Tensor, y: torch.Tensor
+    ) -> None: ...
+
     def rotate_and_store(
         self,
         qkv: torch.Tensor,

@@ -35,6 +35,14 @@ def swiglu_to_rows(gate_up: torch.Tensor) -> Rows:
     return to_rows(functional.silu(gate).mul_(up))
 
 
+def add_low_rank(rows: Rows, down: torch.Tensor, up: torch.Tensor, y: torch.Tensor) -> None:
+    """Rows of x through down float32 [rank, K] and up float32 [rank, N], added to y float32
+    [M, N] in place."""
+    values, limit = rows
+    x = (values.float() - 128.0) * (limit / 127.0)
+    y.addmm_(x @ down.T, up)
+
+
 def rotate_and_store(
     qkv: torch.Tensor,
     cos: torch.Tensor,

@@ -34,17 +34,10 @@ class Linear(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LowRank:
-    """What the block adapter adds to a layer: float32 weights [in, rank] and [rank, out].
-
-    Products this narrow are fastest as they are: rounding the rows to fewer bits costs more.
-    """
+    """What the block adapter adds to a layer: float32 weights [rank, in] and [rank, out]."""
 
     down: torch.Tensor
     up: torch.Tensor
-
-    def add(self, y: torch.Tensor, x: torch.Tensor) -> None:
-        """x [M, in] through both weights, added to y [M, out] in place."""
-        y.addmm_(x @ self.down, self.up)
 
 
 class Int8Linear:
@@ -78,8 +71,8 @@ class Int8Linear:
         if self._bias is not None:
             y.add_(self._bias)
         if masks and self._adapter:
-            values, limits = rows[0][masks] - 128.0, rows[1][masks] / 127
-            self._adapter.add(y[masks], values.mul_(limits))
+            adapter, some = self._adapter, (rows[0][masks], rows[1][masks])
+            self._kernels.add_low_rank(some, adapter.down, adapter.up, y[masks])
         return y
 
 
@@ -101,7 +94,7 @@ class Bf16Linear:
         if self._bias is not None:
             y.add_(self._bias)
         if masks and self._adapter:
-            self._adapter.add(y[masks], x[masks])
+            y[masks].addmm_(x[masks] @ self._adapter.down.T, self._adapter.up)
         return y
 
     def after_norm(
