@@ -17,6 +17,7 @@ PLAUSIBLE = 0.2  # the chance from which an end is put to the test
 CERTAIN = 0.98  # the chance from which the end head is believed untested
 _ALONE = 0.6  # and from which it is where too little stands right of the hole for a test
 COMPARED = 4  # tokens of the right text that are to follow
+PATIENCE = 6.0  # how much unlikelier a text gets before all its ends are tested
 MOST_TESTED = 16  # ends at a time, those that the head holds likeliest
 FITTING = -4.0  # their log-likelihood where they do
 _LEAST_TEST = 8  # characters of right text that such a test needs

@@ -8,7 +8,7 @@ from math import inf, log
 
 from clover_engine.api import Draft, Fill, Finish, Hole, Piece
 from clover_engine.constraints import Constraint
-from clover_engine.ending import FITTING, MOST_TESTED, End, Ending
+from clover_engine.ending import FITTING, MOST_TESTED, PATIENCE, End, Ending
 from clover_engine.errors import RequestError
 from clover_engine.models.qwen2 import MASK
 from clover_engine.pattern import Mask
@@ -45,6 +45,9 @@ class HoleText:
         self._length: int | None = None  # of the text, once the hole's end is found
         self.doubts: list[End] = []  # ends that must be tested before anything else is written
         self._open: list[End] = []  # ends that were not tested, nor believed
+        self._placed = 0  # tokens behind which an end was looked for last
+        self._likelihood = 0.0  # logarithm, of the tokens
+        self._settled = 0.0  # what it was at the last test
         self._best: tuple[float, int | None] = (-inf, None)  # of tested ends: likelihood and length
 
     @property
@@ -93,6 +96,7 @@ class HoleText:
         self.tokens.append(token)
         self._bytes += self._vocabulary.token_bytes(token)
         self._confidences.append(confidence)
+        self._likelihood += log(max(confidence, _LEAST))
         written = self._decoded()
         if self._constraint:
             self._constraint.advance(token)
@@ -102,15 +106,15 @@ class HoleText:
         if any(stop in written for stop in self._hole.stop):
             self.finish = Finish.STOP
             if not self._ending.is_line_end:
-                self._doubt_all()
+                self._run_on()
         elif (length := self._ending.by_rule(written)) is not None:
             self._length, self.finish = length, Finish.STOP
         elif (length := self._ending.by_scope(written)) is not None:
-            self._length, self.finish = length, Finish.STOP
-            self._doubt_all()
+            self.finish = Finish.STOP
+            self._run_on(length)
         elif not self.room:
             self.finish = Finish.LENGTH
-            self._doubt_all()
+            self._run_on()
 
     def allowed(self) -> Mask | None:
         """The tokens that may come next, bool [V]; None for all."""
@@ -127,52 +131,61 @@ class HoleText:
         if self._asks:
             self._length = len(self._decoded())
         elif not self._ending.is_line_end:
-            self._doubt_all()
+            self._run_on()
 
     def end_by_chance(self, chance: float) -> bool:
-        """Whether the hole plausibly ends with the last token, as the end head says with `chance`:
-        it then ends there, or that is doubted."""
-        if not self.tokens or not self.may_end:
+        """Whether the hole plausibly ends with the last token, as the end head says with `chance`,
+        or what is written is too unsure to go on: it then ends there, or that is doubted."""
+        if not self.tokens or not self.may_end or self._placed == len(self.tokens):
             return False
+        self._placed = len(self.tokens)
         written = self._decoded()
         end = self._ending.place(len(self.tokens), written, self._last, chance)
-        inside = len(written.encode()) < len(self._bytes) - self._healed  # of a character
-        if end is None or inside or (self._open and self._open[-1].tokens == end.tokens):
-            return False
+        if end is None or len(written.encode()) < len(self._bytes) - self._healed:
+            return False  # nor does a hole end inside a character
+        if self._ending.is_plausible(end):
+            if self._ending.is_certain(end):
+                self._length, self.finish = end.length, Finish.STOP
+            else:
+                self.doubts = [end]
+            return True
         self._open.append(end)
-        if not self._ending.is_plausible(end):
-            return False
-        if self._ending.is_certain(end):
-            self._length, self.finish = end.length, Finish.STOP
-        else:
-            self.doubts = [end]
-        return True
+        if self._ending.is_testable and self._settled - self._likelihood > PATIENCE:
+            self._doubt_open()
+        return bool(self.doubts)
 
-    def _doubt_all(self) -> None:
-        """Nothing more is written, at no end that is good: the best of them may be before it."""
-        tested = self._best[1]
+    def _doubt_open(self) -> None:
+        """Test the likeliest of the ends that have not been."""
         most = len(_cut(self._decoded(), self._hole.stop))
         within = [end for end in self._open if end.length <= most]
-        likeliest = sorted(within, key=lambda end: -end.chance)[:MOST_TESTED]
+        self.doubts = sorted(within, key=lambda end: -end.chance)[:MOST_TESTED]
+        self._open = []
+
+    def _run_on(self, length: int | None = None) -> None:
+        """Nothing more is written, and the text of so much `length` has no good end: the best of
+        all may be before it."""
+        self._length = length if self._best[1] is None else self._best[1]
         if self._ending.is_testable:
-            self.doubts = [end for end in likeliest if end.length != tested]
-        if tested is not None:
-            self._length = tested
+            self._doubt_open()
 
     def settle(self, fits: Sequence[float]) -> None:
         """Decide what is doubted: `fits` are the log-likelihoods of what stands right of each end.
 
-        While nothing else is known, an end is good whose right text follows well. In the end the
-        best is the one that makes all the text likeliest, the hole's and what follows it.
+        An end is good whose right text follows well. Else the best is the one that makes all the
+        text likeliest, the hole's and what follows it; nothing more is written once that is
+        likelier than what is written already, since no later end can then be better.
         """
-        doubts, self.doubts = self.doubts, []
+        doubts, self.doubts, self._settled = self.doubts, [], self._likelihood
         for end, fit in zip(doubts, fits, strict=True):
             written = sum(log(max(chance, _LEAST)) for chance in self._confidences[: end.tokens])
             self._best = max(self._best, (written + fit, end.length), key=lambda best: best[0])
+        good = next((e for e, f in zip(doubts, fits, strict=True) if f > FITTING), None)
         if self.finish:
             self._length = self._best[1]
-        elif fits[0] > FITTING:
-            self._length, self.finish = doubts[0].length, Finish.STOP
+        elif good:
+            self._length, self.finish = good.length, Finish.STOP
+        elif self._best[0] >= self._likelihood:
+            self._length, self.finish = self._best[1], Finish.STOP
 
     def fill(self) -> Fill:
         """What is in the hole now.

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from math import exp
 from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clover_engine.api import Ends
+from clover_engine.api import Ends, Finish, Hole
 from clover_engine.end_head import EndHead, likelihoods, load_end_head
-from clover_engine.ending import End, Ending
+from clover_engine.ending import FITTING, PATIENCE, End, Ending
+from clover_engine.hole_text import HoleText
 from clover_engine.seam import beginning, overhang
+from clover_engine.tokenizer import Vocabulary
 
 pieces = st.text("ab_1 ():\n中文.", max_size=12)
 
@@ -124,6 +128,74 @@ def test_a_hole_in_indented_lines_ends_with_them(left: str, written: str, hole: 
     # what stands right need not belong to the same lines
     assert Ending(left, "\nanother line\n", Ends.RULES).by_scope(written) is None
     assert Ending(left, "\n", Ends.LEARNED).by_scope(written) is None
+
+
+class Bytes:
+    """A vocabulary of single bytes."""
+
+    def token_bytes(self, token: int) -> bytes:
+        return bytes([token])
+
+
+def hole_text(left: str, right: str, stop: tuple[str, ...] = ()) -> HoleText:
+    """The text of a hole of 40 bytes."""
+    ending = Ending(left, right, Ends.BOTH)
+    return HoleText(Hole(40, stop), b"", ending, None, cast(Vocabulary, Bytes()))
+
+
+def write(text: HoleText, written: str, chance: float = 0.0, confidence: float = 0.99) -> None:
+    """Commit bytes until the hole ends or doubts."""
+    for byte in written.encode():
+        if text.finish or text.doubts:
+            return
+        text.append(byte, confidence)
+        if not text.finish:
+            text.end_by_chance(chance)
+
+
+def test_a_dedent_ends_a_hole_whose_ends_cannot_be_tested() -> None:
+    text = hole_text("def f():\n", "\n")
+    write(text, "    return 1\n\nprint(f())")
+    assert (text.text, text.finish, text.doubts) == ("    return 1", Finish.STOP, [])
+
+
+RIGHT = " and what follows it"
+
+
+def test_the_best_end_of_a_hole_that_runs_on_is_the_likeliest_text() -> None:
+    text = hole_text("the ", RIGHT, stop=("\n",))
+    write(text, "meeting was held\nand")
+    assert text.finish is Finish.STOP
+    assert all(end.right == RIGHT and "\n" not in text.text[: end.length] for end in text.doubts)
+    fits = [-5.0 if end.length == len("meeting") else -30.0 for end in text.doubts]
+    text.settle(fits)
+    assert text.text == "meeting"
+
+
+def test_a_good_end_ends_the_hole_and_a_bad_one_is_only_remembered() -> None:
+    text = hole_text("the ", RIGHT)
+    write(text, "meeting was", chance=0.5)
+    [end] = text.doubts
+    assert (end.length, end.right) == (1, RIGHT)
+    text.settle([-20.0])
+    assert (text.finish, text.doubts) == (None, [])
+    write(text, "eeting", chance=0.5)
+    text.settle([FITTING + 1])
+    assert (text.text, text.finish) == ("me", Finish.STOP)
+
+
+def test_nothing_more_is_written_than_could_still_be_better() -> None:
+    text = hole_text("the ", RIGHT)
+    # every byte makes the text unlikelier by 1
+    write(text, "meeting that was held", confidence=exp(-1))
+    assert len(text.tokens) == PATIENCE + 1
+    assert [end.length for end in text.doubts] == list(range(1, 8))
+    text.settle([-1000.0] * 7)
+    assert text.finish is None
+    write(text, "that was held", confidence=exp(-1))
+    # a text that ends there is likelier than what is written by now
+    text.settle([-5.0] + [-1000.0] * (len(text.doubts) - 1))
+    assert text.finish is Finish.STOP
 
 
 def test_a_head_survives_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
