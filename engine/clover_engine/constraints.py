@@ -1,4 +1,4 @@
-"""What the text of a hole may be: asked for the next tokens, told of each one, taken back at will.
+"""What the text of a hole may be: asked for the next tokens, told of each one.
 
 Every constraint is over `healed` (the bytes that token healing took back, to be spelled first) and
 the text behind it, so that a token may lie across the two and all constraints intersect.
@@ -44,10 +44,6 @@ class Constraint(Protocol):
         """Note that an allowed token was written."""
         ...
 
-    def rollback(self, count: int) -> None:
-        """Take the last `count` tokens back."""
-        ...
-
 
 class Constraints:
     """Makes constraints over one vocabulary; tables are built when first asked for and kept."""
@@ -84,25 +80,15 @@ class Constraints:
 
 
 class _Written:
-    """The bytes written so far, and where each token began."""
+    """The bytes written so far."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._text = b""
-        self._starts: list[int] = []
 
     def advance(self, token: int) -> None:
         """Note that an allowed token was written."""
-        self._starts.append(len(self._text))
         self._text += self._vocabulary.token_bytes(token)
-
-    def rollback(self, count: int) -> None:
-        """Take the last `count` tokens back."""
-        if not 0 <= count <= len(self._starts):
-            raise ValueError("more tokens taken back than were written")
-        if count:
-            self._text = self._text[: self._starts[-count]]
-            del self._starts[-count:]
 
     def _mask(self, tokens: npt.NDArray[np.integer]) -> Mask:
         mask = np.zeros(len(self._vocabulary), np.bool_)
@@ -210,8 +196,3 @@ class All:
         """Note that an allowed token was written."""
         for constraint in self._constraints:
             constraint.advance(token)
-
-    def rollback(self, count: int) -> None:
-        """Take the last `count` tokens back."""
-        for constraint in self._constraints:
-            constraint.rollback(count)

@@ -88,7 +88,6 @@ class Pattern:
         self._matcher = matcher
         self._has_bytes = has_bytes
         self._mask: Mask | None = None
-        self._written = 0
 
     @property
     def may_end(self) -> bool:
@@ -114,17 +113,7 @@ class Pattern:
         """Note that an allowed token was written."""
         if not self.allowed()[token] or self._matcher.try_consume_tokens([token]) != 1:
             raise ValueError("the pattern does not allow that token")
-        self._written += 1
         self._mask = None
-
-    def rollback(self, count: int) -> None:
-        """Take the last `count` tokens back."""
-        if not 0 <= count <= self._written:
-            raise ValueError("more tokens taken back than were written")
-        if count:
-            self._matcher.rollback(count)
-            self._written -= count
-            self._mask = None
 
     def _compute(self) -> Mask:
         bits = np.frombuffer(self._matcher.compute_bitmask(), np.uint8)

@@ -204,40 +204,6 @@ def test_lines_are_counted_across_tokens(
     assert constraint.may_end
 
 
-@given(maker=makers, lines=st.booleans(), random=randoms)
-@settings(max_examples=150, deadline=None)
-def test_what_is_taken_back_was_never_written(
-    make: Constraints, walk: Walk, maker: Make, lines: bool, random: Random
-) -> None:
-    constraints = [made for made in [maker(make)] if made]
-    constraint = All([*constraints, make.max_lines(9)] if lines else constraints)
-    seen = [_state(constraint)]
-    while len(seen) < 12 and walk.allowed(constraint):
-        walk.step(constraint, random)
-        seen.append(_state(constraint))
-    while len(seen) > 1:
-        count = random.randint(0, len(seen) - 1)
-        constraint.rollback(count)
-        del seen[len(seen) - count :]
-        assert _state(constraint) == seen[-1]
-        if random.random() < 0.5 and walk.allowed(constraint):
-            walk.step(constraint, random)
-            constraint.rollback(1)
-            assert _state(constraint) == seen[-1]
-
-
-def _state(constraint: Constraint) -> tuple[bool, bool, bytes | None]:
-    mask = constraint.allowed()
-    return constraint.may_end, constraint.must_end, None if mask is None else mask.tobytes()
-
-
-def test_no_more_is_taken_back_than_was_written(make: Constraints, walk: Walk) -> None:
-    for constraint in (of(make, Hole(pattern="ab*")), make.max_lines(1)):
-        walk.spell(constraint, b"ab", Random(0))
-        with pytest.raises(ValueError, match="taken back"):
-            constraint.rollback(3)
-
-
 @given(healed=healed_bytes, pattern=patterns, random=randoms)
 @settings(max_examples=60, deadline=None)
 def test_constraints_hold_together(
