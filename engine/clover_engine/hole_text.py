@@ -105,8 +105,6 @@ class HoleText:
                 return
         if any(stop in written for stop in self._hole.stop):
             self.finish = Finish.STOP
-            if not self._ending.is_line_end:
-                self._run_on()
         elif (length := self._ending.by_rule(written)) is not None:
             self._length, self.finish = length, Finish.STOP
         elif (length := self._ending.by_scope(written)) is not None:
@@ -150,22 +148,21 @@ class HoleText:
                 self.doubts = [end]
             return True
         self._open.append(end)
-        if self._ending.is_testable and self._settled - self._likelihood > PATIENCE:
+        if self._is_free and self._settled - self._likelihood > PATIENCE:
             self._doubt_open()
         return bool(self.doubts)
 
     def _doubt_open(self) -> None:
         """Test the likeliest of the ends that have not been."""
-        most = len(_cut(self._decoded(), self._hole.stop))
-        within = [end for end in self._open if end.length <= most]
-        self.doubts = sorted(within, key=lambda end: -end.chance)[:MOST_TESTED]
+        self.doubts = sorted(self._open, key=lambda end: -end.chance)[:MOST_TESTED]
         self._open = []
 
     def _run_on(self, length: int | None = None) -> None:
         """Nothing more is written, and the text of so much `length` has no good end: the best of
         all may be before it."""
-        self._length = length if self._best[1] is None else self._best[1]
-        if self._ending.is_testable:
+        self._length = length
+        if self._is_free:
+            self._length = length if self._best[1] is None else self._best[1]
             self._doubt_open()
 
     def settle(self, fits: Sequence[float]) -> None:
@@ -184,7 +181,7 @@ class HoleText:
             self._length = self._best[1]
         elif good:
             self._length, self.finish = good.length, Finish.STOP
-        elif self._best[0] >= self._likelihood:
+        elif self._is_free and self._best[0] >= self._likelihood:
             self._length, self.finish = self._best[1], Finish.STOP
 
     def fill(self) -> Fill:
@@ -201,6 +198,11 @@ class HoleText:
         raise RequestError(
             f"{self._hole.max_tokens} tokens are too few for what is asked of the hole"
         )
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether its ends can be compared, and nobody who asks for the hole knows them better."""
+        return self._ending.is_testable and not self._hole.stop
 
     @property
     def _asks(self) -> bool:

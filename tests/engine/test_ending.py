@@ -163,13 +163,19 @@ RIGHT = " and what follows it"
 
 
 def test_the_best_end_of_a_hole_that_runs_on_is_the_likeliest_text() -> None:
-    text = hole_text("the ", RIGHT, stop=("\n",))
-    write(text, "meeting was held\nand")
-    assert text.finish is Finish.STOP
-    assert all(end.right == RIGHT and "\n" not in text.text[: end.length] for end in text.doubts)
+    text = hole_text("the ", RIGHT)
+    write(text, "meeting was held and everybody was there")
+    assert text.finish is Finish.LENGTH
+    assert all(end.right == RIGHT for end in text.doubts)
     fits = [-5.0 if end.length == len("meeting") else -30.0 for end in text.doubts]
     text.settle(fits)
     assert text.text == "meeting"
+
+
+def test_a_stop_string_is_an_end_that_nobody_doubts() -> None:
+    text = hole_text("the ", RIGHT, stop=("\n",))
+    write(text, "meeting was held\nand")
+    assert (text.text, text.finish, text.doubts) == ("meeting was held", Finish.STOP, [])
 
 
 def test_a_good_end_ends_the_hole_and_a_bad_one_is_only_remembered() -> None:
