@@ -44,9 +44,13 @@ def plan(
     line in at most 1.2 s; asking gets up to a paragraph in at most 5 s, one line inside a line.
     """
     left, rest, right = _around(text, offset)
-    if one_line(trigger, rest):
-        # in prose a short continuation is right more often
-        hole = Hole(max_tokens=32 if language in PROSE else 48, stop=("\n",))
+    # in prose a short continuation is right more often
+    most = 32 if language in PROSE else 48
+    if not rules.only_closers(rest):
+        # no stop string: within a line the engine looks for the end that fits what follows
+        hole = Hole(max_tokens=most, max_lines=1)
+    elif one_line(trigger, rest):
+        hole = Hole(max_tokens=most, stop=("\n",))
     else:
         hole = Hole(max_tokens=128, stop=("\n\n",))
     return CanvasRequest(

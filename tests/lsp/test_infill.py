@@ -52,10 +52,15 @@ def test_brackets_of_the_editor_stay_out_of_the_canvas(marked: str, right: str) 
 def test_typing_asks_for_a_line_and_asking_for_a_paragraph() -> None:
     _, automatic, _ = asked("a‖\nb")
     _, invoked, _ = asked("a‖\nb", Trigger.INVOKED)
-    _, inside = asked("a ‖ b", Trigger.INVOKED)[:2]
-    assert automatic.stop == inside.stop == ("\n",)
+    assert automatic.stop == ("\n",)
     assert invoked.stop == ("\n\n",)
     assert invoked.max_tokens > automatic.max_tokens
+
+
+@pytest.mark.parametrize("trigger", Trigger)
+def test_within_a_line_the_engine_finds_the_end_that_fits(trigger: Trigger) -> None:
+    _, inside = asked("a ‖ b", trigger)[:2]
+    assert (inside.stop, inside.max_lines) == ((), 1)
 
 
 def test_deadlines() -> None:
