@@ -18,7 +18,8 @@ from clover_engine.lookup import Lookup
 from clover_engine.models.qwen2 import MASK, Layout
 from clover_engine.sampler import Guess
 
-MAX_DRAFT = 15  # tokens
+MAX_ROWS = 16  # of a cycle: forwards of more are padded and not described by the cost curve
+MAX_DRAFT = MAX_ROWS - 1  # tokens
 SIZES = (2, 3, 4)  # masks behind one accepted length
 _CERTAINTIES = 5  # kinds that a guess is sorted into by its confidence
 _FADING = 0.99  # what each cycle leaves of the experience before it
@@ -223,6 +224,8 @@ class Drafter:
                 # the next cycle can draft what has room in front of the token it brings itself
                 if room - accepted - 2 < 1:
                     continue
+                if rows + (len(masked) + 1) * size > MAX_ROWS:
+                    break
                 value += stops[accepted] * gain
                 later += stops[accepted] * more
                 cost = self._curve.masked(rows + (len(masked) + 1) * size) + later

@@ -12,6 +12,7 @@ from clover_engine import lookup
 from clover_engine.cost import MEASURED_ROWS, CostCurve, measure
 from clover_engine.drafting import (
     MAX_DRAFT,
+    MAX_ROWS,
     SIZES,
     Drafter,
     Experience,
@@ -131,6 +132,7 @@ def test_guesses_become_the_next_draft() -> None:
     assert plan.draft == (5, 6, 7)
     # masks stand behind every length that may be accepted
     assert plan.masked == (0, 1, 2, 3)
+    assert plan.masks + 1 + len(plan.draft) <= MAX_ROWS
     # what stands no more is not drafted again
     drafter.learn(1, [5, 9], ())
     assert drafter.next(17).draft == ()
@@ -163,6 +165,7 @@ def test_no_mask_stands_where_its_guess_has_no_room(
         assert all(room - accepted - 2 >= 1 for accepted in plan.masked)
         assert plan.size in (0, *SIZES)
         assert bool(plan.size) == bool(plan.masked)
+        assert 1 + len(plan.draft) + plan.masks <= MAX_ROWS
 
 
 def _after(drafter: Drafter, sure: Sequence[float], room: int) -> Plan:
