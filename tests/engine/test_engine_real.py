@@ -8,6 +8,7 @@ import heapq
 import inspect
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -18,7 +19,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clover_engine.api import Drafting, Finish, Stats, infill_request
+from clover_engine.api import (
+    CanvasRequest,
+    Decoding,
+    Drafting,
+    Finish,
+    Hole,
+    Literal,
+    Stats,
+    infill_request,
+)
 from tests.support.driving import run
 from tests.support.tiny_model import SPECIALS
 
@@ -101,25 +111,39 @@ def real_functions() -> Iterator[tuple[str, str]]:
                     yield text[:cut], text[cut:]
 
 
-def test_drafts_change_nothing_in_real_functions(engine: LocalEngine, exact_rows: bool) -> None:
+@pytest.mark.parametrize("drafting", [Drafting.LOOKUP, Drafting.MASKS, Drafting.BOTH])
+def test_drafts_change_nothing_in_real_functions(
+    engine: LocalEngine, exact_rows: bool, drafting: Drafting
+) -> None:
     functions = list(real_functions())[:20]
     assert len(functions) == 20
-    same, accepted = 0, 0
+    same, accepted, masks = 0, 0, Stats()
     for number, (prefix, suffix) in enumerate(functions):
         filled = [
             run(
                 engine,
-                infill_request(
-                    prefix, suffix, document=f"f{number}", max_tokens=16, drafting=drafting
-                ),
+                infill_request(prefix, suffix, document=f"f{number}", max_tokens=16, drafting=each),
             ).filled
-            for drafting in (Drafting.NONE, Drafting.LOOKUP)
+            for each in (Drafting.NONE, drafting)
         ]
         same += filled[0].fills[0].text == filled[1].fills[0].text
         accepted += filled[1].stats.accepted - filled[0].stats.accepted
+        masks += filled[1].stats
         assert filled[0].fills[0].finish in (Finish.STOP, Finish.LENGTH)
     assert same >= (20 if exact_rows else 18)
     assert accepted > 10
+    if drafting is Drafting.MASKS:
+        # the first mask foretells the token behind the next one
+        assert masks.guessed[0] > 0.35 * masks.judged[0]
+        assert masks.judged[0] > 50
+
+
+def test_masks_fill_a_hole_from_both_sides(engine: LocalEngine) -> None:
+    left, right = "def area(width, height):\n    return ", "\n\n\nprint(area(2, 3))\n"
+    hole = (Literal(left), Hole(12, max_lines=1), Literal(right))
+    [fill] = run(engine, CanvasRequest(hole, decoding=Decoding.DIFFUSION)).filled.fills
+    assert {"width", "height"} & set(re.findall(r"\w+", fill.text))
+    assert "\n" not in fill.text
 
 
 _SAMPLE = """
