@@ -22,6 +22,7 @@ MOST_TESTED = 16  # ends at a time, those that the head holds likeliest
 FITTING = -4.0  # their log-likelihood where they do
 _LEAST_TEST = 8  # characters of right text that such a test needs
 _PROBE = 24  # characters of the right text that are looked for in the hole
+_LONG_PROBE = 64  # and where the head finds ends too: repetitive text has the beginning elsewhere
 _LEAST_PROBE = 6  # of them must be more than blanks
 # a line of another block: neither a closing bracket nor what goes on with the block before
 _UNINDENTED = re.compile(r"(?!(?:else|elif|except|finally)\b)(?:\w+\W|[^\w\s)\]}])")
@@ -46,7 +47,7 @@ class Ending:
         testable = len(right.strip()) >= _LEAST_TEST
         self._plausible, self._certain = (PLAUSIBLE, CERTAIN) if testable else (_ALONE, _ALONE)
         self._learned = ends in (Ends.LEARNED, Ends.BOTH)
-        probe = right[:_PROBE]
+        probe = right[: _LONG_PROBE if self._learned else _PROBE]
         ruled = ends in (Ends.RULES, Ends.BOTH) and len(probe.strip()) >= _LEAST_PROBE
         self._probe = probe if ruled else ""
         self._line = left[left.rfind("\n") + 1 :]

@@ -97,11 +97,14 @@ def test_ends_are_tested_where_there_is_something_to_test_them_by() -> None:
 
 
 def test_the_rule_ends_where_the_right_text_is_written_again() -> None:
-    right = "    return total\n\n\ndef main():"
-    written = "    total += 1\n" + right[:30]
-    assert Ending("", right, Ends.RULES).by_rule(written) == len("    total += 1\n")
+    right = "    return total\n\n\ndef main():\n    print(total_of([1, 2, 3]), end='')\n"
+    short, long = ("    total += 1\n" + right[:length] for length in (30, 70))
+    assert Ending("", right, Ends.RULES).by_rule(short) == len("    total += 1\n")
     assert Ending("", right, Ends.RULES).by_rule("    total += 1\n    return") is None
-    assert Ending("", right, Ends.LEARNED).by_rule(written) is None
+    assert Ending("", right, Ends.LEARNED).by_rule(long) is None
+    # where the head finds ends it may take longer to be sure
+    assert Ending("", right, Ends.BOTH).by_rule(short) is None
+    assert Ending("", right, Ends.BOTH).by_rule(long) == len("    total += 1\n")
     # too little to tell it from chance
     assert Ending("", "\n\n", Ends.RULES).by_rule("x\n\n") is None
 
