@@ -9,6 +9,7 @@ MEASURED_ROWS = (1, 4, 16)
 
 _LEARNED = 0.4  # share of a new observation in the estimate
 _FORGOTTEN = 0.05  # share of an estimate that each observation elsewhere takes away
+_SPOILT = 0.3  # a forward that takes so much less than expected says that nothing is known
 _ORDINARY_SLOPE = 0.03  # what each further row adds on an ordinary machine, in single rows
 
 
@@ -36,6 +37,10 @@ class CostCurve:
             self._adapter += _LEARNED * (max(milliseconds - self(rows), 0.0) - self._adapter)
             return
         surprise = milliseconds / self(rows)
+        if surprise < _SPOILT:
+            # the machine was busy when the points were measured, all of them
+            self._points = [(point, cost * surprise) for point, cost in self._points]
+            return
         nearest = min(self._points, key=lambda point: abs(point[0] - rows))[0]
         single = self(1)
         self._points = [

@@ -78,6 +78,13 @@ def test_a_curve_follows_what_it_observes() -> None:
     assert curve(16) == pytest.approx(90.0, rel=0.1)
 
 
+def test_a_measurement_on_a_busy_machine_is_forgotten_at_once() -> None:
+    curve = CostCurve({1: 1800.0, 4: 1800.0, 16: 1900.0})
+    curve.observe(1, 30.0)
+    assert curve(1) == pytest.approx(30.0)
+    assert curve(16) == pytest.approx(30.0 * 19 / 18)
+
+
 def test_longer_forwards_tell_nothing() -> None:
     curve = CostCurve({1: 10.0, 16: 20.0})
     curve.observe(128, 5000.0)
