@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import torch
 
 # Attention reads keys in whole units, what lies beyond the last token masked: sums over them are
-# then taken in one order, however many rows a forward has, and drafts change no bit.
-KEY_UNIT = 16
+# then taken in one order, however many rows a forward has, and drafts change no bit. With another
+# number of keys the order may be another, so few forwards should be the first of a new unit.
+KEY_UNIT = 128
 
 
 def whole_units(length: int) -> int:

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clover_engine.kv_cache import SMALL_LOSS, CacheShape, CacheStore, KVCache
+from clover_engine.kv_cache import KEY_UNIT, SMALL_LOSS, CacheShape, CacheStore, KVCache
 
 SHAPE = CacheShape(layers=2, heads=1, head_dim=1, device=torch.device("cpu"))
 FIRST_BYTES = KVCache(SHAPE).nbytes
@@ -65,10 +65,10 @@ def test_growing_and_cutting_keep_what_was_read(steps: list[tuple[bool, int]], c
 
 
 def test_bytes_are_those_of_the_tensors() -> None:
-    cache = KVCache(SHAPE, capacity=96)
-    assert cache.nbytes == 96 * SHAPE.token_bytes
-    read(cache, some_tokens(97))
-    assert cache.nbytes == 192 * SHAPE.token_bytes
+    cache = KVCache(SHAPE, capacity=KEY_UNIT)
+    assert cache.nbytes == KEY_UNIT * SHAPE.token_bytes
+    read(cache, some_tokens(KEY_UNIT + 1))
+    assert cache.nbytes == 2 * KEY_UNIT * SHAPE.token_bytes
 
 
 def test_a_text_is_taken_up_where_it_agrees() -> None:
