@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 SAMPLES = Path(__file__).parent / "samples"
+ATTEMPTS = 10  # of five seconds each, where the engine takes longer to load
 CURSOR = "‖"
 LANGUAGES = {".py": "python", ".md": "markdown"}
 
@@ -110,6 +111,20 @@ def in_place(sample: Sample, cursor: types.Position, ghost: str) -> Text:
     return shown
 
 
+async def ask(editor: Editor, sample: Sample, cursor: types.Position) -> tuple[str, float, str]:
+    """The ghost text, the milliseconds it took and the status; asked again while the engine
+    loads."""
+    attempt = 1
+    while True:
+        editor.last_status()
+        asked = perf_counter()
+        ghost = await editor.complete(sample, cursor)
+        took, status = (perf_counter() - asked) * 1000, editor.last_status()
+        if "loading" not in status or attempt == ATTEMPTS:
+            return ghost, took, status
+        attempt += 1
+
+
 async def main() -> int:
     """Complete at every cursor of every sample; status 1 when one of them got nothing."""
     console = Console(highlight=False)
@@ -124,12 +139,9 @@ async def main() -> int:
     for sample in samples:
         console.print(f"[bold]{sample.path.name}[/bold]")
         for cursor in sample.cursors:
-            editor.last_status()
-            asked = perf_counter()
-            ghost = await editor.complete(sample, cursor)
-            took = (perf_counter() - asked) * 1000
+            ghost, took, status = await ask(editor, sample, cursor)
             console.print(in_place(sample, cursor, ghost))
-            console.print(f"  [dim]{took:.0f} ms; {editor.last_status()}[/dim]\n")
+            console.print(f"  [dim]{took:.0f} ms; {status}[/dim]\n")
             empty += not ghost
     await editor.stop()
     return 1 if empty else 0

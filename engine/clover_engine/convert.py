@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from clover_engine.errors import ModelError
+from clover_engine.kernels.dispatch import kernels_for
 from clover_engine.tokenizer import build_tokenizer, byte_table
 
 FORMAT = 1
@@ -131,6 +132,8 @@ def convert_gguf(gguf: Path, folder: Path, progress: Callable[[float], None]) ->
         # the library wraps what the system said, a full disk above all
         raise OSError(errno.EIO, f"model.safetensors cannot be written: {error}") from error
     build_tokenizer(*token_list(model)).save(str(folder / "tokenizer.json"), pretty=False)
+    # compiled now, which takes seconds, and not while somebody waits for the first completion
+    kernels_for(torch.device("cpu"))
 
 
 def token_list(model: GgufModel) -> tuple[list[str], list[int], list[str]]:
