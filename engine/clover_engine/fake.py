@@ -55,8 +55,8 @@ class FakeEngine:
     4. nothing.
 
     Of several holes each takes the next script of the document, those left over go on with 2. A
-    hole with choices takes the first. Stop strings, `max_tokens` (a token is a word or a run of
-    signs) and deadlines hold as in the real engine. Who watches sees a piece a token.
+    hole with choices takes the first. Stop strings, `max_lines`, `max_tokens` (a token is a word or
+    a run of signs) and deadlines hold as in the real engine. Who watches sees a piece a token.
     """
 
     def __init__(self, script: Script | None = None) -> None:
@@ -171,6 +171,8 @@ def _limited(text: str, hole: Hole) -> tuple[str, Finish]:
         return hole.choices[0], Finish.STOP
     ends = [at for stop in hole.stop if (at := text.find(stop)) >= 0]
     text = text[: min(ends, default=len(text))]
+    if hole.max_lines is not None:
+        text = "\n".join(text.split("\n")[: hole.max_lines])
     tokens = _TOKEN.findall(text)
     if len(tokens) > hole.max_tokens:
         return "".join(tokens[: hole.max_tokens]), Finish.LENGTH

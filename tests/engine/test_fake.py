@@ -109,3 +109,12 @@ async def test_who_watches_sees_a_piece_a_token() -> None:
         await client.close()
     assert drafts[2].pieces == (Piece("one", 0.5), Piece(" two", 0.5), Piece("!", 0.5))
     assert [draft.pieces for draft in drafts[3:]] == [()] * 3
+
+
+async def test_a_hole_of_one_line_has_one() -> None:
+    request = CanvasRequest((Literal("x = "), Hole(20, max_lines=1)))
+    client = InprocClient(Runner(lambda: FakeEngine(Script("1\ny = 2"))))
+    try:
+        assert (await client.fill(request)).fills[0].text == "1"
+    finally:
+        await client.close()
