@@ -16,7 +16,7 @@ from clover_engine.kv_cache import KVCache
 from clover_engine.length_probe import best_length
 from clover_engine.models.qwen2 import MASK
 from clover_engine.prompt import Prompt
-from clover_engine.remasking import Order, Remasking, sureness
+from clover_engine.remasking import Remasking, sureness
 from clover_engine.sampler import Guess, Sampler
 from clover_engine.steps import Forward, HoleSteps, Meter, Seen, read
 
@@ -99,9 +99,7 @@ def _denoise(
         cache.truncate(len(cache) - len(rows.tokens) + len(pending))
         pending = ()
         guesses = sampler.choose(seen.masked)
-        sure = [guess.confidence for guess in guesses]
-        if remasking.order is not Order.CONFIDENCE:
-            sure = sureness(seen.masked, remasking.order)
+        sure = sureness(seen.masked, remasking.order)
         empty = [place for place, slot in enumerate(slots) if slot.token == MASK]
         for mask in remasking.settled(sure):
             slots[empty[mask]] = guesses[mask]

@@ -157,7 +157,7 @@ class Qwen2:
                 final = number + 1 == len(self._layers)
                 weight = self._norm if final else None
                 states.append(functional.rms_norm(hidden[last], hidden.shape[1:], weight, eps))
-        cache.append(tokens)
+        cache.append(_noted(tokens, layout, start) if layout else tokens)
         none = hidden.new_empty(logits, 0)
         return Output(
             self._head.after_norm(hidden[last], self._norm, eps) if logits else none,
@@ -200,6 +200,19 @@ class Qwen2:
                 beyond = torch.arange(start, device=self.device) >= layout.reach[:, None]
                 mask[:count, :start].masked_fill_(beyond, float("-inf"))
         return mask.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)
+
+
+def _noted(tokens: Sequence[int], layout: Layout, start: int) -> list[int]:
+    """What the cache notes of rows with a layout: the first ones that follow one another as text
+    does; the others as masks, which agree with no prompt, so that whoever ends a job before it
+    takes them back leaves nothing false behind."""
+    rows = len(tokens)
+    plain = torch.ones(rows, rows, dtype=torch.bool, device=layout.visible.device).tril_()
+    follows = (layout.visible == plain).all(1) & (layout.positions - start == torch.arange(rows))
+    if layout.reach is not None:
+        follows &= layout.reach >= start
+    kept = int(follows.long().cumprod(0).sum())
+    return [*tokens[:kept], *[MASK] * (rows - kept)]
 
 
 def _few_shapes(rows: int) -> int:
