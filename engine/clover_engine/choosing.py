@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
 from clover_engine.api import DeadlinePassed, Draft, Fill, Finish
+from clover_engine.fitting import compare
 from clover_engine.kv_cache import KVCache
-from clover_engine.models.qwen2 import Layout
 from clover_engine.prompt import Prompt
-from clover_engine.steps import Forward, HoleSteps, Meter, Seen, read
+from clover_engine.steps import HoleSteps, Meter, read
 
 MOST_ROWS = 128  # of one forward: more choices than fit take several
 
@@ -26,13 +26,14 @@ def choose(
 
     The confidence is its share among the choices.
     """
-    meter = Meter(len(prompt.tokens), reused=len(cache))
+    meter, start = Meter(len(prompt.tokens), reused=len(cache)), len(prompt.tokens) - 1
     fill = Fill("", 0.0, Finish.DEADLINE)
     try:
-        pending = yield from read(prompt, cache, meter, keep=True)
+        yield from read(prompt, cache, meter, keep=False)
         scores: list[float] = []
         for some in _portions(branches):
-            scores += yield from _score(pending, some, cache, meter)
+            behind = [(1, branch) for branch in some]
+            scores += yield from compare(behind, prompt.tokens[-1:], start, cache, meter)
         shares = torch.tensor(scores).softmax(0)
         best = int(shares.argmax())
         fill = Fill(choices[best], float(shares[best]), Finish.STOP)
@@ -51,38 +52,3 @@ def _portions(branches: Sequence[Sequence[int]]) -> Iterator[Sequence[Sequence[i
             first, rows = number, 0
         rows += len(branch)
     yield branches[first:]
-
-
-def _score(
-    pending: Sequence[int], branches: Sequence[Sequence[int]], cache: KVCache, meter: Meter
-) -> Generator[Forward | Draft, Seen | None, list[float]]:
-    """The log-likelihood of each branch behind the cache and the pending tokens."""
-    before = len(cache)
-    tokens = [*pending, *(token for branch in branches for token in branch[:-1])]
-    layout = _layout(len(pending), [len(branch) - 1 for branch in branches], before)
-    seen = meter.received((yield Forward(cache, tokens, len(tokens), layout=layout)))
-    cache.truncate(before)
-    chances = seen.logits.log_softmax(-1)
-    scores = []
-    row = len(pending)
-    for branch in branches:
-        # the first token is foretold by the last pending row, every other one by its neighbour
-        rows = [len(pending) - 1, *range(row, row + len(branch) - 1)]
-        scores.append(float(chances[rows, list(branch)].sum()))
-        row += len(branch) - 1
-    return scores
-
-
-def _layout(pending: int, lengths: Sequence[int], start: int) -> Layout:
-    """Branches that stand side by side behind the pending rows and do not see each other."""
-    rows = pending + sum(lengths)
-    positions = torch.cat(
-        [torch.arange(pending), *(torch.arange(pending, pending + n) for n in lengths)]
-    )
-    visible = torch.zeros(rows, rows, dtype=torch.bool)
-    visible[:, :pending] = True
-    first = pending
-    for length in lengths:
-        visible[first : first + length, first : first + length] = True
-        first += length
-    return Layout(positions + start, visible.tril_())
