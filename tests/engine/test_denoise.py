@@ -158,9 +158,9 @@ def test_who_watches_sees_what_drafts_are_made_of(block_engine: LocalEngine) -> 
     guessed = 0
     for seed, decoding in product(SEEDS[:8], Decoding):
         asked = replace(ask(*random_document(seed)), decoding=decoding)
-        unwatched = drafts_of(block_engine, asked)
+        unwatched = run(block_engine, asked).shown
         assert not any(draft.pieces for draft in unwatched)
-        watched = drafts_of(block_engine, replace(asked, watch=True))
+        watched = run(block_engine, replace(asked, watch=True)).shown
         assert watched[-1].text == unwatched[-1].text
         for draft in watched:
             shown = "".join(piece.text for piece in draft.pieces if piece.settled)
@@ -170,21 +170,6 @@ def test_who_watches_sees_what_drafts_are_made_of(block_engine: LocalEngine) -> 
             assert all(0.0 <= piece.confidence <= 1.0 for piece in draft.pieces)
             guessed += sum(not piece.settled for piece in draft.pieces)
     assert guessed > 100
-
-
-def drafts_of(engine: LocalEngine, request: CanvasRequest) -> list[Draft]:
-    """All drafts of a job."""
-    steps, drafts = engine.start(request), list[Draft]()
-    try:
-        event = next(steps)
-        while True:
-            if isinstance(event, Draft):
-                drafts.append(event)
-                event = next(steps)
-            else:
-                event = steps.send(engine.forward([event])[0])
-    except StopIteration:
-        return drafts
 
 
 @pytest.mark.parametrize("stop", [(), ("e\n", "\n\n")])

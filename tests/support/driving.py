@@ -15,7 +15,12 @@ class Run:
 
     filled: Filled
     needs: list[Forward] = field(default_factory=list)
-    drafts: list[str] = field(default_factory=list)
+    shown: list[Draft] = field(default_factory=list)
+
+    @property
+    def drafts(self) -> list[str]:
+        """The texts that were shown."""
+        return [draft.text for draft in self.shown]
 
     @property
     def text(self) -> str:
@@ -27,12 +32,12 @@ def run(engine: Engine, request: CanvasRequest, deadline_at: int | None = None) 
     """Drive a job; its time is up before forward number `deadline_at`."""
     steps = engine.start(request)
     needs: list[Forward] = []
-    drafts: list[str] = []
+    shown: list[Draft] = []
     try:
         event = next(steps)
         while True:
             if isinstance(event, Draft):
-                drafts.append(event.text)
+                shown.append(event)
                 event = next(steps)
             elif len(needs) == deadline_at:
                 event = steps.throw(DeadlinePassed())
@@ -40,7 +45,7 @@ def run(engine: Engine, request: CanvasRequest, deadline_at: int | None = None) 
                 needs.append(event)
                 event = steps.send(engine.forward([event])[0])
     except StopIteration as end:
-        return Run(end.value, needs, drafts)
+        return Run(end.value, needs, shown)
 
 
 def close_at(engine: Engine, request: CanvasRequest, place: int, *, computed: bool) -> bool:
