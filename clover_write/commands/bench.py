@@ -29,6 +29,10 @@ HEI_EXAMPLES = """examples:
   clover-write bench hei --data DIR --every 10
   clover-write bench hei --data DIR --cases cold --rows int8-lookup,int8-none,reference-none \\
       --gguf model-q4_k_m.gguf
+  clover-write bench hei --data DIR --kind multi-line --every 20 --half test --cases cold \\
+      --rows int8-lookup-rules,int8-lookup-learned,int8-lookup-both
+  clover-write bench hei --data DIR --every 20 --half test --cases cold \\
+      --rows int8-none,int8-lookup,int8-masks,int8-both
   clover-write bench hei --data DIR --every 10 --json out.json --resume out.jsonl \\
       --peer-bin llama.cpp/build/bin/llama-server --peer-gguf model-q4_k_m.gguf
 """

@@ -92,7 +92,8 @@ class LocalEngine:
 
     def start(self, request: CanvasRequest) -> Steps:
         """The steps of one canvas. Raises RequestError when a hole asks for what cannot be."""
-        if request.decoding is Decoding.DIFFUSION and not self._model.denoises:
+        masks = request.decoding is Decoding.DIFFUSION or request.drafting is Drafting.MASKS
+        if masks and not self._model.denoises:
             raise RequestError(f"{self._name} has no block adapter: it cannot denoise")
         canvas = Canvas.of(request)
         for number, hole in enumerate(canvas.holes):

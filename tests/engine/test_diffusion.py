@@ -10,6 +10,7 @@ import pytest
 from clover_engine.api import (
     CanvasRequest,
     Decoding,
+    Drafting,
     Ends,
     Finish,
     Hole,
@@ -124,5 +125,6 @@ def test_holes_that_ask_for_a_text_are_written_causally(block_engine: LocalEngin
 
 
 def test_a_model_without_an_adapter_says_so(int8_engine: LocalEngine) -> None:
-    with pytest.raises(RequestError, match="no block adapter"):
-        int8_engine.start(ask("x = "))
+    for asked in (ask("x = "), infill_request("x = ", "", drafting=Drafting.MASKS)):
+        with pytest.raises(RequestError, match="no block adapter"):
+            int8_engine.start(asked)
