@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clover_engine.cost import CostCurve
+from tests.support.free_rows import FreeRows
 
 if TYPE_CHECKING:
     from clover_engine.engine import LocalEngine
@@ -42,7 +42,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
 def flat_curve() -> Iterator[None]:
     """Every forward costs the same, so that drafting does not hang on this machine's mood."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clover_engine.engine.measure", lambda *_: CostCurve({1: 1.0, 16: 1.0}))
+        patch.setattr("clover_engine.engine.measure", lambda *_: FreeRows())
         yield
 
 

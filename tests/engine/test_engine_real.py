@@ -28,8 +28,8 @@ from clover_engine.api import (
     Stats,
     infill_request,
 )
-from clover_engine.cost import CostCurve
 from tests.support.driving import run
+from tests.support.free_rows import FreeRows
 from tests.support.tiny_model import SPECIALS
 
 if TYPE_CHECKING:
@@ -111,18 +111,11 @@ def real_functions() -> Iterator[tuple[str, str]]:
                     yield text[:cut], text[cut:]
 
 
-class FreeRows(CostCurve):
-    """Rows cost nothing, whatever this machine is busy with: drafting always pays."""
-
-    def observe(self, rows: int, milliseconds: float, masks: bool = False) -> None:
-        """Nothing is learned."""
-
-
 @pytest.mark.parametrize("drafting", [Drafting.LOOKUP, Drafting.MASKS, Drafting.BOTH])
 def test_drafts_change_nothing_in_real_functions(
     engine: LocalEngine, exact_rows: bool, drafting: Drafting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "_curve", FreeRows({1: 1.0, 16: 1.0}))
+    monkeypatch.setattr(engine, "_curve", FreeRows())
     functions = list(real_functions())[:20]
     assert len(functions) == 20
     same, accepted, masks = 0, 0, Stats()
