@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from time import perf_counter
 
-MEASURED_ROWS = (1, 4, 16)
+POINTS = (1, 4, 16)  # rows
 
 _LEARNED = 0.4  # share of a new observation in the estimate
 _FORGOTTEN = 0.05  # share of an estimate that each observation elsewhere takes away
@@ -16,9 +16,9 @@ _ORDINARY_SLOPE = 0.03  # what each further row adds on an ordinary machine, in 
 class CostCurve:
     """Milliseconds of a forward by rows, straight lines between a few points.
 
-    The points are measured at start and follow every forward since. A point that is not observed
-    drifts to what it costs on an ordinary machine: else one bad measurement, which says that drafts
-    do not pay, would never be corrected, because without drafts it is never made again.
+    The points begin with what is ordinary for the cost of one row, and follow every forward since.
+    A point that is not observed drifts back to that: else one bad observation, which says that
+    drafts do not pay, would never be corrected, because without drafts it is never made again.
     """
 
     def __init__(self, milliseconds: Mapping[int, float], adapter: float = 0.0) -> None:
@@ -70,22 +70,13 @@ def _ordinary(rows: int) -> float:
     return 1 + _ORDINARY_SLOPE * (rows - 1)
 
 
-def measure(forward: Callable[[int, int], None], masks: bool = False) -> CostCurve:
-    """Time `forward(rows, masks)` at a few sizes, after a warm-up; more rows never cost less.
+def measure(forward: Callable[[int], None]) -> CostCurve:
+    """Time `forward(rows)` at one row, after a warm-up.
 
-    Once is enough: what a busy machine spoils, the forwards to come correct.
+    Once is enough, and the other points are what is ordinary: the forwards to come correct them.
     """
-    most = MEASURED_ROWS[-1]
-
-    def timed(rows: int, masks: int) -> float:
-        started = perf_counter()
-        forward(rows, masks)
-        return (perf_counter() - started) * 1000
-
-    timed(most, most // 2 if masks else 0)
-    curve: dict[int, float] = {}
-    least = 0.0
-    for rows in MEASURED_ROWS:
-        least = max(least, timed(rows, 0))
-        curve[rows] = least
-    return CostCurve(curve, max(timed(most, most // 2) - least, 0.0) if masks else 0.0)
+    forward(POINTS[-1])
+    started = perf_counter()
+    forward(1)
+    single = (perf_counter() - started) * 1000
+    return CostCurve({rows: single * _ordinary(rows) for rows in POINTS})

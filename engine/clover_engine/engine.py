@@ -170,15 +170,15 @@ class LocalEngine:
         return Seen(logits, output.logits[causal.stop :], ends)
 
     def _measure(self) -> CostCurve:
-        """Time forwards behind a context of ordinary length."""
+        """Time a forward behind a context of ordinary length."""
         cache = KVCache(self._model.cache_shape, capacity=ORDINARY_CONTEXT)
         cache.append([0] * ORDINARY_CONTEXT)
 
-        def forward(rows: int, masks: int) -> None:
-            self._model.forward([0] * (rows - masks) + [MASK] * masks, cache, rows)
+        def forward(rows: int) -> None:
+            self._model.forward([0] * rows, cache, rows)
             cache.truncate(ORDINARY_CONTEXT)
 
-        curve = measure(forward, self._model.denoises)
+        curve = measure(forward)
         log.info("cost of a forward: %s", curve)
         return curve
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clover_engine import lookup
-from clover_engine.cost import MEASURED_ROWS, CostCurve, measure
+from clover_engine.cost import CostCurve, measure
 from clover_engine.drafting import (
     MAX_DRAFT,
     MAX_ROWS,
@@ -54,15 +54,12 @@ def test_the_curve_runs_through_its_points_in_straight_lines() -> None:
     assert CostCurve({1: 7.0}, adapter=2.0).masked(5) == 9.0
 
 
-def test_a_measured_curve_never_falls() -> None:
-    rows_seen: list[tuple[int, int]] = []
-    curve = measure(lambda rows, masks: rows_seen.append((rows, masks)))
-    assert {rows for rows, masks in rows_seen if not masks} == set(MEASURED_ROWS)
-    assert not any(masks for _, masks in rows_seen)
+def test_one_row_is_timed_after_a_warm_up_and_more_rows_cost_more() -> None:
+    rows_seen: list[int] = []
+    curve = measure(rows_seen.append)
+    assert rows_seen[-1] == 1 and len(rows_seen) == 2
     costs = [curve(rows) for rows in range(1, 17)]
-    assert costs == sorted(costs)
-    measure(lambda rows, masks: rows_seen.append((rows, masks)), masks=True)
-    assert any(masks for _, masks in rows_seen)
+    assert costs == sorted(costs) and costs[0] < costs[-1]
 
 
 def test_a_curve_follows_what_it_observes() -> None:

@@ -51,6 +51,15 @@ def test_every_weight_of_a_shape_multiplies_exactly(outs: int, ins: int, seed: i
         assert torch.equal(product, (rows.float() - 128) @ weight.float().T * 0.5)
 
 
+def test_a_large_weight_multiplies_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Packer().pack(random_weight(320, 64, 0), torch.rand(320))
+    monkeypatch.setattr(packing, "_PART", 128)
+    rows = torch.randint(0, 256, (5, 64), dtype=torch.uint8)
+    parts = Packer().pack(random_weight(320, 64, 0), whole.parts[0].scale)
+    assert [len(part.scale) for part in parts.parts] == [128, 128, 64]
+    assert torch.equal(parts.multiply(rows), whole.multiply(rows))
+
+
 def test_an_order_that_is_not_ours_is_left_to_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "_same_bytes", lambda packed, weight: False)
     monkeypatch.setattr(packing, "_fill", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -51,7 +51,7 @@ class Int8Linear:
         adapter: LowRank | None = None,
     ) -> None:
         self._kernels = kernels
-        self._packed = replace(packed, scale=packed.scale / 127)
+        self._packed = packed.divided(127)
         self._bias = bias
         self._adapter = adapter
 

@@ -3,12 +3,13 @@
 Its own reorder to that order takes seven times as long as a copy and was a third of the engine's
 start. It is asked once for every shape; where our copy gives the very same bytes, the other weights
 of that shape are packed here. Elsewhere, on other CPUs or with other releases, oneDNN packs all.
+Very large weights are multiplied in parts of one shape, of which oneDNN packs only the first.
 """
 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -16,18 +17,36 @@ import torch
 
 _OUTS = 64  # outputs that oneDNN keeps side by side: [out / 64, in / 4, 64, 4], its BA16a64b4a
 _INS = 4  # inputs that one product takes
+_PART = 16384  # outputs of a part: a vocabulary has nine, a layer one
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An int8 weight packed for oneDNN (opaque); scale float32 and zero point int32 of its rows."""
+    """An int8 weight packed for oneDNN: its parts, opaque, with the scale float32 and the zero
+    point int32 of their rows."""
+
+    parts: tuple[Part, ...]
+
+    def multiply(self, rows: torch.Tensor) -> torch.Tensor:
+        """(rows - 128) times the weight, times its scale: uint8 [M, in] -> float32 [M, out]."""
+        products = [part.multiply(rows) for part in self.parts]
+        return products[0] if len(products) == 1 else torch.cat(products, 1)
+
+    def divided(self, divisor: float) -> Packed:
+        """The weight divided by `divisor`."""
+        return Packed(tuple(replace(part, scale=part.scale / divisor) for part in self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some outputs of a packed weight."""
 
     weight: torch.Tensor
     scale: torch.Tensor
     zero_points: torch.Tensor
 
     def multiply(self, rows: torch.Tensor) -> torch.Tensor:
-        """(rows - 128) times the weight, times its scale: uint8 [M, in] -> float32 [M, out]."""
+        """As `Packed.multiply`, for these outputs."""
         y: torch.Tensor = torch.ops.onednn.qlinear_pointwise(
             rows,
             1.0,  # scale of the rows: each has its own, which the caller applies
@@ -57,7 +76,11 @@ class Packer:
         if sums_saturate():
             # half the weights' range keeps the sum of two products within 16 bits
             weight, scale = (weight / 2).round_().to(torch.int8), scale * 2
-        return Packed(self._in_order(weight), scale, _zeros(len(scale)))
+        parts = zip(weight.split(_PART), scale.split(_PART), strict=True)
+        return Packed(tuple(self._part(some, scales) for some, scales in parts))
+
+    def _part(self, weight: torch.Tensor, scale: torch.Tensor) -> Part:
+        return Part(self._in_order(weight), scale, _zeros(len(scale)))
 
     def _in_order(self, weight: torch.Tensor) -> torch.Tensor:
         pattern = self._patterns.get(weight.shape)
@@ -93,8 +116,8 @@ def sums_saturate() -> bool:
     Asked of oneDNN itself, whose choice of instructions can be limited by the environment.
     """
     weight = torch.full((16, 64), 127, dtype=torch.int8)
-    packed = Packed(_packed_by_onednn(weight), torch.ones(16), _zeros(16))
-    y = packed.multiply(torch.full((1, 64), 255, dtype=torch.uint8))
+    part = Part(_packed_by_onednn(weight), torch.ones(16), _zeros(16))
+    y = part.multiply(torch.full((1, 64), 255, dtype=torch.uint8))
     return bool((y != 127 * 127 * 64).any())
 
 
