@@ -57,9 +57,11 @@ def test_the_curve_runs_through_its_points_in_straight_lines() -> None:
 def test_one_row_is_timed_after_a_warm_up_and_more_rows_cost_more() -> None:
     rows_seen: list[int] = []
     curve = measure(rows_seen.append)
-    assert rows_seen[-1] == 1 and len(rows_seen) == 2
+    assert len(rows_seen) == 2
+    assert rows_seen[-1] == 1
     costs = [curve(rows) for rows in range(1, 17)]
-    assert costs == sorted(costs) and costs[0] < costs[-1]
+    assert costs == sorted(costs)
+    assert costs[0] < costs[-1]
 
 
 def test_a_curve_follows_what_it_observes() -> None:

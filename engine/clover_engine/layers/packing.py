@@ -76,7 +76,7 @@ class Packer:
         if sums_saturate():
             # half the weights' range keeps the sum of two products within 16 bits
             weight, scale = (weight / 2).round_().to(torch.int8), scale * 2
-        parts = zip(weight.split(_PART), scale.split(_PART), strict=True)
+        parts = zip(torch.split(weight, _PART), torch.split(scale, _PART), strict=True)
         return Packed(tuple(self._part(some, scales) for some, scales in parts))
 
     def _part(self, weight: torch.Tensor, scale: torch.Tensor) -> Part:
