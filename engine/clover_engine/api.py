@@ -162,11 +162,15 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The text written into one hole, with the probability of its least certain token (0 to 1)."""
+    """The text written into one hole, with the probability of its least certain token (0 to 1).
+
+    Of a hole with choices, `scores` is the log-likelihood of each with what stands right of it.
+    """
 
     text: str
     confidence: float
     finish: Finish
+    scores: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def choose(
             scores += yield from compare(behind, prompt.tokens[-1:], start, cache, meter)
         shares = torch.tensor(scores).softmax(0)
         best = int(shares.argmax())
-        fill = Fill(choices[best], float(shares[best]), Finish.STOP)
+        fill = Fill(choices[best], float(shares[best]), Finish.STOP, tuple(scores))
         yield Draft(fill.text, number)
     except DeadlinePassed:
         pass

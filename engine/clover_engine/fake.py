@@ -163,7 +163,9 @@ def _written(
         finish = Finish.DEADLINE
     if script.error and finish is not Finish.DEADLINE:
         raise _scripted_error(script.error)
-    return Fill(written, script.confidence, finish), done
+    # the first of the choices, which is taken, is the likeliest
+    scores = tuple(-float(place) for place in range(len(hole.choices or ())))
+    return Fill(written, script.confidence, finish, scores), done
 
 
 def _limited(text: str, hole: Hole) -> tuple[str, Finish]:

@@ -87,6 +87,21 @@ def test_each_hole_takes_what_it_asks_for(float_engine: LocalEngine) -> None:
     assert "\n" not in line.text
 
 
+def test_each_choice_is_scored_for_itself(float_engine: LocalEngine) -> None:
+    choices = ("self.value", "self", "中文", "a much longer choice than all others")
+
+    def scores(*some: str) -> tuple[float, ...]:
+        request = CanvasRequest((Literal("name = "), Hole(32, choices=some), Literal("\n")))
+        fill = run(float_engine, request).filled.fills[0]
+        assert fill.text == some[fill.scores.index(max(fill.scores))]
+        return fill.scores
+
+    alone = [scores(choice)[0] for choice in choices]
+    assert scores(*choices) == pytest.approx(alone, abs=1e-4)
+    assert scores(*choices[::-1]) == pytest.approx(alone[::-1], abs=1e-4)
+    assert all(score < 0 for score in alone)
+
+
 @pytest.mark.parametrize("right", ["b x", "bab\n", "b"])
 def test_what_matches_a_pattern_is_not_cut_at_the_right_text(
     float_engine: LocalEngine, right: str

@@ -96,7 +96,10 @@ async def test_each_of_several_holes_takes_the_next_script_then_copies() -> None
 
 async def test_a_hole_with_choices_takes_the_first() -> None:
     hole = Hole(1, choices=("two words", "x"))
-    assert [fill.text for fill in await fill_all(hole, Literal(" "), Hole())] == ["two words", ""]
+    chosen, free = await fill_all(hole, Literal(" "), Hole())
+    assert (chosen.text, free.text) == ("two words", "")
+    assert chosen.scores.index(max(chosen.scores)) == 0
+    assert free.scores == ()
 
 
 async def test_who_watches_sees_a_piece_a_token() -> None:
