@@ -91,7 +91,7 @@ def test_each_choice_is_scored_for_itself(float_engine: LocalEngine) -> None:
     choices = ("self.value", "self", "中文", "a much longer choice than all others")
 
     def scores(*some: str) -> tuple[float, ...]:
-        request = CanvasRequest((Literal("name = "), Hole(32, choices=some), Literal("\n")))
+        request = CanvasRequest((Literal("name = "), Hole(64, choices=some), Literal("\n")))
         fill = run(float_engine, request).filled.fills[0]
         assert fill.text == some[fill.scores.index(max(fill.scores))]
         return fill.scores
