@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clover_engine.api import CanvasRequest, Fill, Hole, Literal
 
+_MOST = 12  # holes that are filled at the same time: each has a cache of its own
 _ENOUGH = 40  # characters of right text, blanks apart, for which no other hole is looked beyond
 
 
@@ -30,12 +31,33 @@ class Canvas:
                     literals.append("")
         return cls(tuple(literals), tuple(holes))
 
-    def left_of(self, number: int, fills: Sequence[Fill]) -> str:
-        """The text left of hole `number`, the holes before it filled."""
-        filled = zip(self.literals, fills[:number], strict=False)
-        return "".join(text + fill.text for text, fill in filled) + self.literals[number]
+    def side_by_side(self) -> Iterator[Sequence[int]]:
+        """Numbers of holes that may be filled at the same time, in the order of their turns: one
+        builds on those before it in its line, and on lines that are full."""
+        turns: list[list[int]] = []
+        turn = 0
+        for number, literal in enumerate(self.literals[:-1]):
+            turn = turn + 1 if number and "\n" not in literal else 0
+            turns += [[]] if turn == len(turns) else []
+            turns[turn].append(number)
+        for some in turns:
+            yield from (some[first : first + _MOST] for first in range(0, len(some), _MOST))
 
-    def asked_of(self, number: int, fills: Sequence[Fill]) -> str:
+    def left_of(self, number: int, fills: Mapping[int, Fill]) -> str:
+        """The text left of hole `number`, the holes before it filled; a line with one that is not
+        yet filled is left away: any sign for what is missing there would be written again."""
+        left, line, missing = "", "", False
+        for before, literal in enumerate(self.literals[: number + 1]):
+            *ended, begun = literal.split("\n")
+            for end in ended:
+                left += "" if missing else f"{line}{end}\n"
+                line, missing = "", False
+            fill = fills.get(before) if before < number else None
+            line += begun + (fill.text if fill else "")
+            missing = missing or (before < number and fill is None)
+        return left + line
+
+    def asked_of(self, number: int, fills: Mapping[int, Fill]) -> str:
         """The text left of hole `number` as the model reads it: the hint stands above its line."""
         left, hint = self.left_of(number, fills), self.holes[number].hint
         if not hint:
@@ -55,4 +77,5 @@ class Canvas:
 
     def text(self, fills: Sequence[Fill]) -> str:
         """The whole text, every hole filled: literals are untouched."""
-        return self.left_of(len(self.holes), fills)
+        filled = zip(self.literals, fills, strict=False)
+        return "".join(text + fill.text for text, fill in filled) + self.literals[-1]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from time import perf_counter
@@ -34,15 +35,16 @@ from clover_engine.cost import CostCurve, measure
 from clover_engine.denoise import fill_hole
 from clover_engine.diffusion import fill_by_diffusion
 from clover_engine.drafting import Drafter, Experience
-from clover_engine.end_head import likelihoods, load_end_head, tapped
+from clover_engine.end_head import EndHead, likelihoods, load_end_head, tapped
 from clover_engine.ending import Ending
 from clover_engine.errors import ModelError, RequestError
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import CacheStore, KVCache
 from clover_engine.lookup import Lookup
-from clover_engine.models.qwen2 import MASK, Qwen2
+from clover_engine.models.qwen2 import MASK, Output, Part, Qwen2
 from clover_engine.prompt import PromptBuilder, Windows, load_family
 from clover_engine.sampler import Sampler
+from clover_engine.side_by_side import together
 from clover_engine.steps import Forward, HoleSteps, Seen
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 from clover_engine.weights import TOKENIZER_FILE, load_folder, load_gguf, load_vocabulary
@@ -102,24 +104,34 @@ class LocalEngine:
         return self._fill(request, canvas)
 
     def forward(self, needs: Sequence[Need]) -> Sequence[Result]:
-        """Run each job's forward."""
-        return [self._forward(need) for need in needs]
+        """Run all forwards that the jobs need, together where they can be."""
+        asked = [one for need in needs for one in need]
+        seen: dict[int, Seen] = {}
+        for some in _sharing(asked):
+            seen |= zip(map(id, some), self._forward(some), strict=True)
+        return [tuple(seen[id(one)] for one in need) for need in needs]
 
     def _fill(self, request: CanvasRequest, canvas: Canvas) -> Steps:
-        """Fill the holes in the order in which one reads them."""
-        fills: list[Fill] = []
+        """Fill the holes, those that do not build on one another side by side."""
+        fills: dict[int, Fill] = {}
         stats = Stats()
-        for number, hole in enumerate(canvas.holes):
-            if fills and fills[-1].finish is Finish.DEADLINE:
-                fills.append(Fill("", 0.0, Finish.DEADLINE))
+        for some in canvas.side_by_side():
+            if any(fill.finish is Finish.DEADLINE for fill in fills.values()):
+                fills |= dict.fromkeys(some, Fill("", 0.0, Finish.DEADLINE))
                 continue
-            with _naming(number, canvas):
-                left, right = canvas.asked_of(number, fills), canvas.right_of(number)
-                steps = self._steps(request, number, hole, left, right)
-                fill, cost = yield from steps
-            fills.append(fill)
+            asked = _beside_others(request) if len(some) > 1 else request
+            steps = [self._named_steps(asked, number, canvas, fills) for number in some]
+            written, cost = yield from together(steps)
+            fills |= zip(some, written, strict=True)
             stats += cost
-        return Filled(tuple(fills), stats)
+        return Filled(tuple(fills[number] for number in range(len(fills))), stats)
+
+    def _named_steps(
+        self, request: CanvasRequest, number: int, canvas: Canvas, fills: Mapping[int, Fill]
+    ) -> HoleSteps:
+        with _naming(number, canvas):
+            left, right = canvas.asked_of(number, fills), canvas.right_of(number)
+            return (yield from self._steps(request, number, canvas.holes[number], left, right))
 
     def _steps(
         self, request: CanvasRequest, number: int, hole: Hole, left: str, right: str
@@ -154,20 +166,18 @@ class LocalEngine:
         masks = request.drafting in (Drafting.MASKS, Drafting.BOTH) and self._model.denoises
         return Drafter(lookup, masks, self._curve, self._experience)
 
-    def _forward(self, need: Forward) -> Seen:
+    def _forward(self, asked: Sequence[Forward]) -> list[Seen]:
+        """One forward of the model for all that is asked."""
         started = perf_counter()
-        head = self._end_head if need.follows is not None else None
+        head = self._end_head if any(one.follows is not None for one in asked) else None
+        parts = [Part(one.tokens, one.cache, one.rows, one.layout) for one in asked]
         taps = tapped(self._model.config.num_hidden_layers) if head else ()
-        output = self._model.forward(need.tokens, need.cache, need.rows, taps, need.layout)
-        masks = need.tokens.count(MASK)
-        causal = slice(need.rows - masks)
-        logits = output.logits[causal]
-        ends: Sequence[float] = ()
-        if head and need.rows and need.follows is not None:
-            chances = likelihoods(logits, need.follows)
-            ends = head(torch.cat((output.states[causal], chances), 1)).tolist()
-        self._curve.observe(len(need.tokens), (perf_counter() - started) * 1000, bool(masks))
-        return Seen(logits, output.logits[causal.stop :], ends)
+        outputs = self._model.forward(parts, taps)
+        seen = [_seen(one, output, head) for one, output in zip(asked, outputs, strict=True)]
+        rows = sum(len(one.tokens) for one in asked)
+        masks = MASK in asked[-1].tokens
+        self._curve.observe(rows, (perf_counter() - started) * 1000, masks)
+        return seen
 
     def _measure(self) -> CostCurve:
         """Time a forward behind a context of ordinary length."""
@@ -175,12 +185,36 @@ class LocalEngine:
         cache.append([0] * ORDINARY_CONTEXT)
 
         def forward(rows: int) -> None:
-            self._model.forward([0] * rows, cache, rows)
+            self._model.forward([Part([0] * rows, cache, rows)])
             cache.truncate(ORDINARY_CONTEXT)
 
         curve = measure(forward)
         log.info("cost of a forward: %s", curve)
         return curve
+
+
+def _sharing(asked: Sequence[Forward]) -> Iterator[Sequence[Forward]]:
+    """Forwards that the model can run as one: with masks each alone."""
+    plain = [one for one in asked if MASK not in one.tokens]
+    if plain:
+        yield plain
+    yield from ([one] for one in asked if MASK in one.tokens)
+
+
+def _seen(one: Forward, output: Output, head: EndHead | None) -> Seen:
+    causal = slice(one.rows - one.tokens.count(MASK))
+    logits = output.logits[causal]
+    ends: Sequence[float] = ()
+    if head and one.rows and one.follows is not None:
+        chances = likelihoods(logits, one.follows)
+        ends = head(torch.cat((output.states[causal], chances), 1)).tolist()
+    return Seen(logits, output.logits[causal.stop :], ends)
+
+
+def _beside_others(request: CanvasRequest) -> CanvasRequest:
+    """What is asked of a hole that shares its forwards: rows are worth more to the other holes
+    than to its drafts, and each hole reads into a cache of its own, which is not kept."""
+    return replace(request, drafting=Drafting.NONE, document="")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from clover_engine.adapt.examples import KINDS, Example, ExampleMaker
 from clover_engine.adapt.reading import Reader, Reading
 from clover_engine.block_rows import rows_of
 from clover_engine.kv_cache import KVCache
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.qwen2 import MASK, Part
 from clover_engine.prompt import load_family
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
@@ -175,7 +175,7 @@ def test_training_reads_what_the_engine_reads(
     tokens = list(range(40, 100))
     context = backbone.read(tokens)
     model, _ = load_folder(tiny_model.folder, "bf16", torch.device("cpu"))
-    output = model.forward(tokens, KVCache(model.cache_shape), len(tokens))
+    [output] = model.forward([Part(tokens, KVCache(model.cache_shape), len(tokens))])
     logits = backbone.logits(context.last).float()
     error = (logits - output.logits).norm() / output.logits.norm()
     assert error < 0.05
@@ -217,10 +217,11 @@ def test_the_engine_denoises_what_training_does(
         packed = pack([Block(60, 60, tuple(block), (0, 0, 0))], len(tokens))
         wanted = backbone.logits(backbone.denoise(context, packed, adapter)).float()
     cache = KVCache(model.cache_shape)
-    model.forward(tokens[:50], cache, 0)
+    model.forward([Part(tokens[:50], cache, 0)])
     # of two blocks side by side, each is denoised as if it were alone
     rows = rows_of([[MASK] * 5, block], tokens[50:], len(cache))
-    got = model.forward(rows.tokens, cache, rows.masks[1], layout=rows.layout).logits
+    part = Part(rows.tokens, cache, rows.masks[1], rows.layout)
+    got = model.forward([part])[0].logits
     assert (got - wanted).norm() / wanted.norm() < 0.05
     # and the adapter does make a difference
     plain, _ = load_folder(tiny_model.folder, "bf16", torch.device("cpu"))

@@ -256,7 +256,7 @@ def test_jobs_may_share_a_forward(float_engine: LocalEngine) -> None:
     events = [next(job) for job in jobs]
     answers: dict[int, Filled] = {}
     while len(answers) < 2:
-        asking = [i for i in (0, 1) if i not in answers and hasattr(events[i], "cache")]
+        asking = [i for i in (0, 1) if i not in answers and isinstance(events[i], tuple)]
         results = float_engine.forward([events[i] for i in asking])
         for i in (0, 1):
             if i in answers:

@@ -17,7 +17,7 @@ from clover_engine.kernels.dispatch import Kernels
 from clover_engine.kv_cache import KVCache
 from clover_engine.layers.linear import Int8Linear
 from clover_engine.layers.packing import Packer
-from clover_engine.models.qwen2 import Qwen2
+from clover_engine.models.qwen2 import Part, Qwen2
 from clover_engine.weights import load_folder, load_gguf
 from tests.support.float_model import load_float
 from tests.support.qwen2_numpy import qwen2_logits
@@ -60,8 +60,8 @@ def read(model: Qwen2, *chunks: Iterable[int], cache: KVCache | None = None) -> 
     """All logits of the chunks, read one after the other."""
     cache = KVCache(model.cache_shape) if cache is None else cache
     parts = [list(chunk) for chunk in chunks]
-    logits = [model.forward(part, cache, len(part)).logits for part in parts if part]
-    return np.concatenate([part.numpy() for part in logits])
+    outputs = [model.forward([Part(some, cache, len(some))]) for some in parts if some]
+    return np.concatenate([output.logits.numpy() for [output] in outputs])
 
 
 def error(got: Floats, wanted: Floats) -> float:
@@ -128,7 +128,8 @@ def test_only_the_last_logits_are_computed(float_model: Qwen2) -> None:
     tokens = random_tokens(20)
     wanted = read(float_model, tokens)
     for count in (0, 1, 5, 20):
-        got = float_model.forward(tokens, KVCache(float_model.cache_shape), count).logits
+        part = Part(tokens, KVCache(float_model.cache_shape), count)
+        got = float_model.forward([part])[0].logits
         assert len(got) == count
         if count:
             assert error(got.numpy(), wanted[-count:]) < EXACT
@@ -168,6 +169,24 @@ def test_the_rows_of_a_forward_do_not_depend_on_their_number(
         errors = [error(*rows) for rows in zip(together, one_by_one, strict=True)]
         assert np.median(errors) < EXACT
         assert max(errors) < 0.03
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 5, 1), (3, 40), (17, 13, 2), (1,) * 13])
+def test_jobs_that_share_a_forward_do_not_change_one_another(
+    int8_model: Qwen2, exact_rows: bool, sizes: tuple[int, ...]
+) -> None:
+    contexts = [random_tokens(20 + 7 * job, job) for job in range(len(sizes))]
+    asked = [random_tokens(size, 50 + size) for size in sizes]
+    alone = [read(int8_model, *both)[len(both[0]) :] for both in zip(contexts, asked, strict=True)]
+    caches = [KVCache(int8_model.cache_shape) for _ in sizes]
+    for context, cache in zip(contexts, caches, strict=True):
+        read(int8_model, context, cache=cache)
+    parts = [Part(some, cache, len(some)) for some, cache in zip(asked, caches, strict=True)]
+    outputs = int8_model.forward(parts)
+    for output, wanted in zip(outputs, alone, strict=True):
+        got = output.logits.numpy()
+        assert np.array_equal(got, wanted) if exact_rows else error(got, wanted) < 0.03
+    assert [len(cache) for cache in caches] == [20 + 7 * j + n for j, n in enumerate(sizes)]
 
 
 def test_memory_that_was_never_written_is_not_read(int8_model: Qwen2) -> None:

@@ -11,7 +11,7 @@ from clover_engine.steps import Forward
 
 @dataclass(slots=True)
 class Run:
-    """A job driven to its end: what it answered, asked for and showed."""
+    """A job driven to its end: what it answered, asked for, all its holes together, and showed."""
 
     filled: Filled
     needs: list[Forward] = field(default_factory=list)
@@ -33,16 +33,18 @@ def run(engine: Engine, request: CanvasRequest, deadline_at: int | None = None) 
     steps = engine.start(request)
     needs: list[Forward] = []
     shown: list[Draft] = []
+    rounds = 0
     try:
         event = next(steps)
         while True:
             if isinstance(event, Draft):
                 shown.append(event)
                 event = next(steps)
-            elif len(needs) == deadline_at:
+            elif rounds == deadline_at:
                 event = steps.throw(DeadlinePassed())
             else:
-                needs.append(event)
+                needs.extend(event)
+                rounds += 1
                 event = steps.send(engine.forward([event])[0])
     except StopIteration as end:
         return Run(end.value, needs, shown)

@@ -73,8 +73,19 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A job's share of a forward: M tokens to read behind those in `cache`, one after the other or
+    as `layout` says, of which the last `logits` are looked at."""
+
+    tokens: Sequence[int]
+    cache: KVCache
+    logits: int
+    layout: Layout | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
-    """Of the last R rows of a forward: logits float32 [R, V], and the normed results of the tapped
+    """Of the last R rows of a part: logits float32 [R, V], and the normed results of the tapped
     layers side by side, float32 [R, taps * H]."""
 
     logits: torch.Tensor
@@ -121,69 +132,89 @@ class Qwen2:
         return self._mask_embedding is not None
 
     @torch.no_grad()
-    def forward(
-        self,
-        tokens: Sequence[int],
-        cache: KVCache,
-        logits: int,
-        taps: Sequence[int] = (),
-        layout: Layout | None = None,
-    ) -> Output:
-        """Read M tokens behind those in `cache`, one after the other or as `layout` says; the
-        output of the last `logits` rows. Masks come last among the tokens."""
-        rows, start = len(tokens), len(cache)
-        padded = _few_shapes(rows)
-        cache.reserve(padded)
-        known = rows - tokens.count(MASK)
-        masks = slice(known, rows) if known < rows else None
-        hidden = self._embedding(
-            torch.tensor([*tokens[:known], *[0] * (padded - known)], device=self.device)
-        )
-        if masks and self._mask_embedding is not None:
-            hidden[masks] = self._mask_embedding
-        mask = self._mask(padded, start, layout)
-        positions = torch.arange(start, start + padded, device=self.device)
-        if layout:
-            positions[:rows] = layout.positions
+    def forward(self, parts: Sequence[Part], taps: Sequence[int] = ()) -> list[Output]:
+        """Read the tokens of one or more jobs, each behind its own cache; no row's result depends
+        on rows of other parts. Masks come last among a part's tokens, and only in the last part.
+        """
+        blocks = self._blocks(parts)
+        masks = blocks[-1].masks
+        hidden = self._embed(blocks)
         eps = self.config.rms_norm_eps
-        last = slice(rows - logits, rows)
         states = []
         for number, layer in enumerate(self._layers):
             qkv = layer.qkv.after_norm(hidden, layer.attn_norm, eps, masks)
-            hidden += layer.o(self._attend(qkv, cache, number, mask, positions), masks)
+            attended = [self._attend(qkv[block.rows], block, number) for block in blocks]
+            hidden += layer.o(_joined(attended, len(hidden)), masks)
             gate_up = layer.gate_up.after_norm(hidden, layer.ffn_norm, eps, masks)
             hidden += layer.down.after_swiglu(gate_up, masks)
             if number + 1 in taps:
                 final = number + 1 == len(self._layers)
                 weight = self._norm if final else None
-                states.append(functional.rms_norm(hidden[last], hidden.shape[1:], weight, eps))
-        cache.append(_noted(tokens, layout, start) if layout else tokens)
-        none = hidden.new_empty(logits, 0)
-        return Output(
-            self._head.after_norm(hidden[last], self._norm, eps) if logits else none,
-            torch.cat(states, -1) if states else none,
+                last = _joined([hidden[block.last] for block in blocks])
+                states.append(functional.rms_norm(last, hidden.shape[1:], weight, eps))
+        for part in parts:
+            tokens, start = part.tokens, len(part.cache)
+            part.cache.append(_noted(tokens, part.layout, start) if part.layout else tokens)
+        last = _joined([hidden[block.last] for block in blocks])
+        none = hidden.new_empty(len(last), 0)
+        logits = self._head.after_norm(last, self._norm, eps) if len(last) else none
+        sizes = [part.logits for part in parts]
+        by_part = zip(
+            torch.split(logits, sizes),
+            torch.split(torch.cat(states, -1) if states else none, sizes),
+            strict=True,
         )
+        return [Output(*each) for each in by_part]
 
-    def _attend(
-        self,
-        qkv: torch.Tensor,
-        cache: KVCache,
-        number: int,
-        mask: torch.Tensor,
-        positions: torch.Tensor,
-    ) -> torch.Tensor:
-        """Attention of the fused projections [M, out] over cache and block, float32 [M, hidden]."""
-        start, rows = len(cache), qkv.shape[0]
-        seen = mask.shape[1]
-        keys, values = cache.keys[number], cache.values[number]
+    def _blocks(self, parts: Sequence[Part]) -> list[_Block]:
+        """Where in the batch each part's rows stand."""
+        blocks: list[_Block] = []
+        begin = 0
+        for part in parts:
+            rows, start = len(part.tokens), len(part.cache)
+            padded = _few_shapes(rows)
+            part.cache.reserve(padded)
+            known = rows - part.tokens.count(MASK)
+            positions = torch.arange(start, start + padded, device=self.device)
+            if part.layout:
+                positions[:rows] = part.layout.positions
+            blocks.append(
+                _Block(
+                    part.cache,
+                    (*part.tokens[:known], *[0] * (padded - known)),
+                    slice(begin, begin + padded),
+                    slice(begin + known, begin + rows) if known < rows else None,
+                    slice(begin + rows - part.logits, begin + rows),
+                    self._mask(padded, start, part.layout),
+                    positions,
+                )
+            )
+            begin += padded
+        return blocks
+
+    def _embed(self, blocks: Sequence[_Block]) -> torch.Tensor:
+        """The vectors of all rows, float32 [rows, hidden], a few rows of padding behind them."""
+        tokens = [token for block in blocks for token in block.tokens]
+        tokens += [0] * (_few_shapes(len(tokens)) - len(tokens))
+        hidden = self._embedding(torch.tensor(tokens, device=self.device))
+        masks = blocks[-1].masks
+        if masks and self._mask_embedding is not None:
+            hidden[masks] = self._mask_embedding
+        return hidden
+
+    def _attend(self, qkv: torch.Tensor, block: _Block, number: int) -> torch.Tensor:
+        """Attention of fused projections [M, out] over cache and block, float32 [M, hidden]."""
+        start, rows = len(block.cache), qkv.shape[0]
+        seen = block.mask.shape[1]
+        keys, values = block.cache.keys[number], block.cache.values[number]
         queries = self._kernels.rotate_and_store(
-            qkv, self._cos, self._sin, keys, values, start, positions
+            qkv, self._cos, self._sin, keys, values, start, block.positions
         )
         attended = functional.scaled_dot_product_attention(
             queries[None],
             keys[None, :, :seen],
             values[None, :, :seen],
-            attn_mask=mask,
+            attn_mask=block.mask,
         )
         by_head = attended.view(self.config.num_attention_heads, rows, -1)
         return by_head.transpose(0, 1).reshape(rows, -1)
@@ -200,6 +231,28 @@ class Qwen2:
                 beyond = torch.arange(start, device=self.device) >= layout.reach[:, None]
                 mask[:count, :start].masked_fill_(beyond, float("-inf"))
         return mask.repeat(self.config.num_attention_heads // self.config.num_key_value_heads, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A part in a batch: its tokens, 0 for masks and padding, its rows there, which of them are
+    masks and which are looked at, what they see and the places they are rotated to."""
+
+    cache: KVCache
+    tokens: Sequence[int]
+    rows: slice
+    masks: slice | None
+    last: slice
+    mask: torch.Tensor
+    positions: torch.Tensor
+
+
+def _joined(some: Sequence[torch.Tensor], rows: int = 0) -> torch.Tensor:
+    """Tensors one below the other, zeros to fill up `rows`; a single one is not copied."""
+    missing = rows - sum(map(len, some))
+    if missing > 0:
+        some = [*some, some[0].new_zeros(missing, some[0].shape[1])]
+    return some[0] if len(some) == 1 else torch.cat(tuple(some))
 
 
 def _noted(tokens: Sequence[int], layout: Layout, start: int) -> list[int]:
