@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from clover_engine.api import CanvasRequest, Fill, Hole, Literal
 
 _MOST = 12  # holes that are filled at the same time: each has a cache of its own
+_BLANK = "____"  # what stands for an open hole, as in a form
 _ENOUGH = 40  # characters of right text, blanks apart, for which no other hole is looked beyond
 
 
@@ -32,8 +33,8 @@ class Canvas:
         return cls(tuple(literals), tuple(holes))
 
     def side_by_side(self) -> Iterator[Sequence[int]]:
-        """Numbers of holes that may be filled at the same time, in the order of their turns: one
-        builds on those before it in its line, and on lines that are full."""
+        """Numbers of holes that are filled at the same time, in the order of their turns: each
+        builds on those before it in its line."""
         turns: list[list[int]] = []
         turn = 0
         for number, literal in enumerate(self.literals[:-1]):
@@ -44,18 +45,11 @@ class Canvas:
             yield from (some[first : first + _MOST] for first in range(0, len(some), _MOST))
 
     def left_of(self, number: int, fills: Mapping[int, Fill]) -> str:
-        """The text left of hole `number`, the holes before it filled; a line with one that is not
-        yet filled is left away: any sign for what is missing there would be written again."""
-        left, line, missing = "", "", False
-        for before, literal in enumerate(self.literals[: number + 1]):
-            *ended, begun = literal.split("\n")
-            for end in ended:
-                left += "" if missing else f"{line}{end}\n"
-                line, missing = "", False
-            fill = fills.get(before) if before < number else None
-            line += begun + (fill.text if fill else "")
-            missing = missing or (before < number and fill is None)
-        return left + line
+        """The text left of hole `number`, the holes before it filled, or blanks to fill in where
+        they are filled at the same time."""
+        filled = (fills[before].text if before in fills else _BLANK for before in range(number))
+        texts = zip(self.literals, filled, strict=False)
+        return "".join(text + fill for text, fill in texts) + self.literals[number]
 
     def asked_of(self, number: int, fills: Mapping[int, Fill]) -> str:
         """The text left of hole `number` as the model reads it: the hint stands above its line."""
@@ -66,8 +60,8 @@ class Canvas:
         return f"{above}{newline}<!-- {hint} -->\n{line}"
 
     def right_of(self, number: int) -> str:
-        """The text right of hole `number`, to the next hole: any sign for what is missing there
-        would be written again. Only where that is very short, the texts behind are joined to it."""
+        """The text right of hole `number`, to the next hole: a sign for what is missing there would
+        be written again. Only where that is very short, the texts behind are joined to it."""
         text = ""
         for literal in self.literals[number + 1 :]:
             text += literal
