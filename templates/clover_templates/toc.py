@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from clover_engine.errors import CloverError
 from clover_templates.edit import Edit
 from clover_templates.front_matter import body_start, line_end
+from clover_templates.masked_spans import place
 from clover_templates.outline import Comment, Outline, outline
 from clover_templates.slug import Style
 from clover_templates.toc_entries import entries
@@ -104,7 +105,7 @@ def _update(
     if source[start:end].decode() == text:
         return None
     if not table.items.is_toc:
-        line = source.count(b"\n", 0, start) + 1
+        line, _, _ = place(source.decode(), len(source[:start].decode())).partition(":")
         raise TocError(
             f"{line}:1: the list between the markers is no table of contents: move it out of them"
         )
