@@ -86,11 +86,11 @@ def _take(found: Outline, source: bytes, block: _Block) -> None:
             found.headings.append(_heading(block))
         case "html_block":
             if comment := _COMMENT.fullmatch(source[block.start : block.end]):
-                text = comment[1].decode("utf-8", "replace").strip()
+                text = comment[1].decode("utf-8", "surrogatepass").strip()
                 found.comments.append(Comment(block.start, block.end, text))
         case "link_reference_definition":
             label = block.node.named_children[0].text or b""
-            found.definitions.append(label[1:-1].decode("utf-8", "replace"))
+            found.definitions.append(label[1:-1].decode("utf-8", "surrogatepass"))
         case "list" if not found.bullet:
             found.bullet, found.indent = _list_style(source, block)
 
@@ -119,7 +119,7 @@ def _blocks(source: bytes, body: int) -> Iterator[_Block]:
 
 def _heading(block: _Block) -> Heading:
     content = block.node.child_by_field_name("heading_content")
-    text = (content.text or b"").decode("utf-8", "replace") if content else ""
+    text = (content.text or b"").decode("utf-8", "surrogatepass") if content else ""
     if block.node.type == "atx_heading":
         text = _CLOSING_SIGNS.sub("", text)
     signs = (_SIGN.match(child.type) for child in block.node.named_children)

@@ -33,7 +33,7 @@ _NO_TEXT = re.compile(
 
 
 class FrontMatterError(CloverError):
-    """The front matter has its tags in a way that is not edited."""
+    """The front matter has its tags in a way that is not edited; names line:column, from 1."""
 
 
 @dataclass(frozen=True, slots=True)

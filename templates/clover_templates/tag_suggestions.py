@@ -62,7 +62,7 @@ def suggest_tags(
     Of a tag and one below it, only the latter is.
     """
     matter = front_matter(source)
-    text = source[matter.body if matter else body_start(source) :].decode("utf-8", "replace")
+    text = source[matter.body if matter else body_start(source) :].decode("utf-8", "surrogatepass")
     headings = "\n".join(heading.source for heading in outline(source).headings)
     present = read_tags(source)
     had = {name.casefold() for name in present} | _above(present)

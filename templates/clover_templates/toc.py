@@ -29,7 +29,7 @@ _AFTER_BLANK = re.compile(rb"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)\Z")
 
 
 class TocError(CloverError):
-    """There is nothing to list, or what stands between the markers is no table of contents."""
+    """There is nothing to list, or another list between the markers; names line:column, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,11 @@ def _update(
     if table.items is None:
         return _filled(source, table.first.end, last.start, text, eol) if text else None
     start, end = table.items.start, table.items.end
-    if source[start:end].decode() == text:
+    if source[start:end] == text.encode("utf-8", "surrogatepass"):
         return None
     if not table.items.is_toc:
-        line, _, _ = place(source.decode(), len(source[:start].decode())).partition(":")
-        raise TocError(
-            f"{line}:1: the list between the markers is no table of contents: move it out of them"
+        raise _error(
+            source, start, "the list between the markers is no table of contents: move it out"
         )
     return Edit(start, end, text)
 
@@ -126,7 +125,7 @@ def _insertion(source: bytes, found: Outline, table: _Table | None, options: Toc
     eol = line_end(source)
     text = _text(found, at, table, options, eol)
     if not text:
-        raise TocError("no heading stands below the table of contents: there is nothing to list")
+        raise _error(source, at, "no heading to list stands below: write one first")
     marker = "" if table else _gap(source, at, eol) + _marker(options) + eol
     gap = "" if _BLANK_LINE.match(source, at) else eol
     return Edit(at, at, f"{marker}{eol}{text}{eol}{eol}<!-- tocstop -->{eol}{gap}")
@@ -168,3 +167,8 @@ def _text(found: Outline, below: int, table: _Table | None, options: TocOptions,
     return list_text(
         listed, items.style if items else ListStyle(found.bullet or "-", found.indent), eol
     )
+
+
+def _error(source: bytes, at: int, text: str) -> TocError:
+    before = source[:at].decode("utf-8", "surrogatepass")
+    return TocError(f"{place(before, len(before))}: {text}")

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clover_templates.heading_text import HeadingText, escaped, heading_texts
 from clover_templates.outline import Heading
+from clover_templates.rendered_heading import RenderedHeading, escaped, render_headings
 from clover_templates.slug import Style, anchors
 
 # what can break a link of Obsidian's, which looks for a heading without these signs
@@ -35,13 +35,13 @@ def entries(headings: Sequence[Heading], defined: Sequence[str], style: Style) -
     if style is Style.OBSIDIAN:
         links = _wikilinks(headings)
     else:
-        texts = heading_texts((heading.source for heading in headings), defined)
+        texts = render_headings((heading.source for heading in headings), defined)
         plain = [text.with_alt if style is Style.VSCODE else text.plain for text in texts]
         links = list(map(_link, texts, anchors(plain, style)))
     return [Entry(*pair) for pair in zip(headings, links, strict=True) if pair[1]]
 
 
-def _link(text: HeadingText, anchor: str) -> str:
+def _link(text: RenderedHeading, anchor: str) -> str:
     return f"[{text.label}](#{anchor})" if anchor and text.label else _unlinked(text.label)
 
 
@@ -51,7 +51,7 @@ def _unlinked(label: str) -> str:
 
 def _wikilinks(headings: Sequence[Heading]) -> list[str]:
     """`[[#Heading]]`, and from the second of a name on `[[#Parent#Heading]]`."""
-    shown = heading_texts((_WIKILINK.sub(r"\1", heading.source) for heading in headings), ())
+    shown = render_headings((_WIKILINK.sub(r"\1", heading.source) for heading in headings), ())
     seen: Counter[str] = Counter()
     above: list[tuple[int, str]] = []
     links: list[str] = []

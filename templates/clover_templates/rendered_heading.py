@@ -30,7 +30,7 @@ _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
 
 
 @dataclass(frozen=True, slots=True)
-class HeadingText:
+class RenderedHeading:
     """`plain` is what a page's anchor is made from, `with_alt` the same with images' texts.
 
     `label` shows the heading inside a link: in one line, code as code, no links, no emphasis.
@@ -41,7 +41,7 @@ class HeadingText:
     label: str
 
 
-def heading_texts(sources: Iterable[str], defined: Iterable[str]) -> list[HeadingText]:
+def render_headings(sources: Iterable[str], defined: Iterable[str]) -> list[RenderedHeading]:
     """Read headings' Markdown; `defined` are the labels that the document defines as links."""
     from markdown_it.common.utils import normalizeReference
 
@@ -49,9 +49,9 @@ def heading_texts(sources: Iterable[str], defined: Iterable[str]) -> list[Headin
     return [_read(source, {"references": links}) for source in sources]
 
 
-def _read(source: str, env: dict[str, dict[str, dict[str, str]]]) -> HeadingText:
+def _read(source: str, env: dict[str, dict[str, dict[str, str]]]) -> RenderedHeading:
     tokens = _markdown().parseInline(source, env)[0].children or []
-    return HeadingText(
+    return RenderedHeading(
         "".join(_plain(tokens, images=False)),
         "".join(_plain(tokens, images=True)),
         _label(tokens),
