@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
 
 # the page's tiers: a heading keeps its anchor when a feature moves from one to another
 _GITLAB_SUFFIX = re.compile(r"\s*\**\((?:core|starter|premium|ultimate)(?:\s+only)?\)\**")
@@ -82,6 +81,9 @@ _COUNTED: dict[Style, Callable[[Sequence[str]], list[str]]] = {
 
 @cache
 def _deleted() -> re.Pattern[str]:
+    # imported here: editors wait for the server to start, and this is dear
+    from importlib.resources import files
+
     table = files("clover_templates").joinpath("anchor_characters.txt").read_text("ascii")
     ranges = [line.split("-") for line in table.splitlines() if not line.startswith("#")]
     kept = "".join(rf"\U{ends[0]:0>8}-\U{ends[-1]:0>8}" for ends in ranges)
