@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clover_templates.outline import Heading
-from clover_templates.rendered_heading import RenderedHeading, escaped, render_headings
+from clover_templates.rendered_heading import RenderedHeading, render_headings
 from clover_templates.slug import Style, anchors
 
 # what can break a link of Obsidian's, which looks for a heading without these signs
@@ -62,7 +62,7 @@ def _wikilinks(headings: Sequence[Heading]) -> list[str]:
         again = above and seen[name.casefold()] > 1
         target = f"{above[-1][1]}#{name}" if again else name
         display = _linkable(text.with_alt)
-        links.append(_wikilink(target, display) if name else _unlinked(escaped(display)))
+        links.append(_wikilink(target, display) if name else "")
         if name:
             above.append((heading.level, name))
     return links
