@@ -21,6 +21,8 @@ _PROPERTY = re.compile(
     r"(?:(?:\r\n|\n|\r)(?:(?=[ \t#\]-])[^\r\n]*|(?=[\r\n]|\Z)))*",
     re.I,
 )
+# another place may mean this value, or another program make something of it
+_MARKED = re.compile(r"\s*[&!]")
 _LINE_END = re.compile(r"\r\n|\n|\r|\Z")
 _DASH = re.compile(r"[ \t]*-[ \t]*")
 _WORD = re.compile(r"[^\s,]+")
@@ -92,19 +94,23 @@ def _read(text: str, found: re.Match[str], eol: str) -> TagProperty | None:
     """The property, with places in `text`; None if it is other YAML than ours."""
     import yaml
 
+    if _MARKED.match(text, found.end("key")):
+        return None
     try:
         mapping = yaml.compose(found[0], yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError):
         return None
-    if not isinstance(mapping, yaml.MappingNode):
+    if not isinstance(mapping, yaml.MappingNode) or len(mapping.value) != 1:
         return None
-    [(_, value)] = mapping.value
+    value = mapping.value[0][1]
     if isinstance(value, yaml.ScalarNode):
         return _scalar(text, found, value, eol)
     items = value.value if isinstance(value, yaml.SequenceNode) else [value]
     if not all(isinstance(item, yaml.ScalarNode) and _is_short(item) for item in items):
         return None
-    return (_flow if value.flow_style else _lines)(text, found.start(), value, eol)
+    if value.flow_style:
+        return _flow(text, found.start(), value)
+    return _lines(text, found.start(), value, eol)
 
 
 def _is_short(node: ScalarNode) -> bool:
@@ -129,18 +135,19 @@ def _scalar(text: str, found: re.Match[str], node: ScalarNode, eol: str) -> TagP
     return TagProperty(names, at, at, gap, gap, quote=None)
 
 
-def _flow(text: str, start: int, node: SequenceNode, _: str) -> TagProperty:
+def _flow(text: str, start: int, node: SequenceNode) -> TagProperty:
+    """A list in brackets; new ones are set off as the last is."""
     items: list[ScalarNode] = node.value
     if not items:
         at = start + node.start_mark.index + 1
         return TagProperty((), at, at, "", ", ")
     at = start + items[-1].end_mark.index
-    before = items[-2].end_mark if items[1:] else node.start_mark
-    gap = text[start + before.index + (not items[1:]) : start + items[-1].start_mark.index]
-    if items[1:]:
-        gap = gap if gap.strip() == "," else ", "
-    else:
-        gap = f",{gap}" if gap and not gap.strip() else ", "
+    before = items[-2].end_mark.index if items[1:] else node.start_mark.index + 1
+    gap = text[start + before : start + items[-1].start_mark.index]
+    gap = gap if items[1:] else f",{gap or ' '}"
+    if gap.strip() != ",":
+        # a comment belongs to one item
+        gap = ", "
     return TagProperty(_names(items), at, at, gap, gap, quote=items[-1].style or "")
 
 
@@ -150,7 +157,8 @@ def _lines(text: str, start: int, node: SequenceNode, eol: str) -> TagProperty:
     end = _LINE_END.search(text, start + items[-1].end_mark.index)
     at = end.end() if end else len(text)
     dash = _DASH.match(text, start + items[-1].start_mark.index - items[-1].start_mark.column)
-    lead = (dash[0] if dash else "- ").rstrip() + " "
+    lead = dash[0] if dash else "-"
+    lead = lead if lead[-1].isspace() else f"{lead} "
     return TagProperty(_names(items), at, at, lead, eol + lead, eol, quote=items[-1].style or "")
 
 
