@@ -35,8 +35,8 @@ TAGS_KIND = "source.tags"
 _TOC_LINE = re.compile(r"\s*<!--\s*(?:/?toc|tocstop|start doctoc|end doctoc)\b", re.I)
 _TAGS_LINE = re.compile(r"[\"']?tags?[\"']?\s*:", re.I)
 _ACTIONS = (
-    ("Update the table of contents", TOC, TOC_KIND, _TOC_LINE),
-    ("Suggest tags", TAGS, TAGS_KIND, _TAGS_LINE),
+    ("Update the table of contents", TOC, (), TOC_KIND, _TOC_LINE),
+    ("Suggest tags", TAGS, (None,), TAGS_KIND, _TAGS_LINE),
 )
 _QUESTION = "Add which tag to this note?"
 _ALL = "All of them"
@@ -74,10 +74,10 @@ class Organising:
         first, last = selected.start.line, min(selected.end.line, len(document.content.starts) - 1)
         lines = [document.content.line_content(line) for line in range(first, last + 1)]
         offered: list[types.CodeAction] = []
-        for title, command, kind, about in _ACTIONS:
+        for title, command, more, kind, about in _ACTIONS:
             near = wanted(only, KIND.value) and any(map(about.match, lines))
             if near or (only and wanted(only, kind)):
-                does = types.Command(title, command, arguments=[document.uri])
+                does = types.Command(title, command, arguments=[document.uri, *more])
                 offered.append(types.CodeAction(title, KIND if near else kind, command=does))
         return offered
 

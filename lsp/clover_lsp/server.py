@@ -141,7 +141,7 @@ def _serve_organising(server: LanguageServer, documents: Documents, organising: 
         await organising.update_toc(uri)
 
     @server.command(TAGS)
-    async def tags(uri: str, names: list[str] | None = None) -> None:
+    async def tags(uri: str, names: list[str] | None) -> None:
         await organising.add_tags(uri, names)
 
 
