@@ -79,7 +79,8 @@ class Editor:
     def edited(self) -> list[tuple[str, str]]:
         """The only edit as (place, new text), after its version was looked at."""
         [edit] = self.edits
-        [change] = edit.document_changes or ()
+        assert edit.document_changes
+        [change] = edit.document_changes
         assert isinstance(change, types.TextDocumentEdit)
         assert change.text_document.version == 7
         return [

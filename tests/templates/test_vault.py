@@ -46,7 +46,12 @@ def test_a_note_is_read_again_only_when_it_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    monkeypatch.setattr(vault, "read_tags", lambda source: read.append(source.decode()) or ("x",))
+
+    def read_tags(source: bytes) -> tuple[str, ...]:
+        read.append(source.decode())
+        return ("x",)
+
+    monkeypatch.setattr(vault, "read_tags", read_tags)
     note = tmp_path / "a.md"
     write(note, "one")
     write(tmp_path / "b.md", "two")
