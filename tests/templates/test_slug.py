@@ -90,6 +90,7 @@ def test_one_document_on_github() -> None:
         (" padded ", "-padded-", "padded", "padded"),
         ("μ μm", "μ-μm", "μ-μm", "μ-μm"),
         ("2026", "2026", "anchor-2026", "2026"),
+        ("٢٠٢٦", "٢٠٢٦", "٢٠٢٦", "٢٠٢٦"),
         ("二〇二六", "二〇二六", "二〇二六", "二〇二六"),
         ("Labels **(PREMIUM ONLY)**", "labels-premium-only", "labels", "labels-premium-only"),
         ("𝒳² ½", "𝒳-", "𝒳-", "𝒳-"),

@@ -227,9 +227,9 @@ def test_a_table_keeps_the_style_it_has() -> None:
     assert "\n+ [[#A]]\n    + [[#B]]\n    + [[#C]]\n" in with_toc(f"{table}## A\n### B\n### C\n")
     numbered = "<!-- toc -->\n1) [A](#a)\n\t2) [B](#b)\n<!-- tocstop -->\n## A\n### B\n"
     assert "-->\n1) [A](#a)\n\t1) [B](#b)\n<!--" in with_toc(numbered)
-    deep = "- x\n      - y\n"
-    # six blanks would make the nested items code
-    assert "- [A](#a)\n  - [B](#b)\n" in with_toc(f"# T\n## A\n### B\n{deep}")
+    # six blanks would make the nested item code
+    deep = "<!-- toc -->\n- [A](#a)\n      - [B](#b)\n<!-- tocstop -->\n## A\n### B\n"
+    assert "-->\n- [A](#a)\n  - [B](#b)\n<!--" in with_toc(deep)
 
 
 @pytest.mark.parametrize("bullet", ["-", "*", "+"])
