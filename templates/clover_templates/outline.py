@@ -21,8 +21,8 @@ _CLOSING_SIGNS = re.compile(r"(?:^|[ \t]+)#+[ \t]*\Z")
 _COMMENT = re.compile(rb"\s*<!--((?:(?!-->).)*)-->\s*", re.DOTALL)
 _INDENT = re.compile(rb"[ \t]*")
 _LINE = re.compile(rb"[^\r\n]+")
-# opens math or what Obsidian takes for a comment, unless its own line closes it
 _SIGNS = re.compile(rb"[^\r\n]")
+# opens math or what Obsidian takes for a comment, unless its own line closes it
 _DOUBLE = re.compile(rb" {0,3}(\$\$|%%)(?!.*\1)")
 
 

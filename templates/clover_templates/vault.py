@@ -19,7 +19,7 @@ MAX_NOTES = 10_000
 MAX_NOTE_BYTES = 512 * 1024
 # folders that hold other people's notes; hidden ones are passed over as well
 _IGNORED = frozenset({"node_modules", "venv", "site-packages", "vendor", "target", "__pycache__"})
-NOTE_SUFFIXES = (".md", ".markdown")
+_SUFFIXES = (".md", ".markdown")
 _MARKS = (".obsidian", ".git")
 
 
@@ -45,9 +45,8 @@ class Vault:
         Hidden notes, links and those of more than MAX_NOTE_BYTES are passed over, and so is what
         comes after MAX_NOTES; what cannot be read has no tags.
         """
-        self._read = {
-            note.path: self._current(note) for note in islice(_notes(self.folder), MAX_NOTES)
-        }
+        notes = islice(_notes(self.folder), MAX_NOTES)
+        self._read = {path: self._current(path) for path in notes}
         spellings = Counter(tag for note in self._read.values() for tag in note.tags)
         counts: Counter[str] = Counter()
         for tag, count in spellings.items():
@@ -56,12 +55,17 @@ class Vault:
         names = {tag.casefold(): tag for tag, _ in reversed(spellings.most_common())}
         return {names[key]: count for key, count in counts.items()}
 
-    def _current(self, note: os.DirEntry[str]) -> _Note:
-        stat = note.stat(follow_symlinks=False)
-        known = self._read.get(note.path)
-        if known and (known.mtime_ns, known.size) == (stat.st_mtime_ns, stat.st_size):
-            return known
-        return _Note(stat.st_mtime_ns, stat.st_size, _tags(note.path))
+    def _current(self, path: str) -> _Note:
+        try:
+            stat = os.lstat(path)
+            known = self._read.get(path)
+            if known and (known.mtime_ns, known.size) == (stat.st_mtime_ns, stat.st_size):
+                return known
+            tags = _tags(path) if stat.st_size <= MAX_NOTE_BYTES else ()
+        except (OSError, UnicodeDecodeError) as error:
+            log.debug("a note of the vault cannot be read: %s", type(error).__name__)
+            return _Note(0, 0, ())
+        return _Note(stat.st_mtime_ns, stat.st_size, tags)
 
 
 def vault_folder(note: Path) -> Path:
@@ -73,7 +77,7 @@ def vault_folder(note: Path) -> Path:
     return next(marked, above[0])
 
 
-def _notes(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _notes(folder: Path) -> Iterator[str]:
     """The notes below `folder`, those of a folder before those of its folders."""
     waiting = [os.fspath(folder)]
     while waiting:
@@ -81,29 +85,18 @@ def _notes(folder: Path) -> Iterator[os.DirEntry[str]]:
             with os.scandir(waiting.pop()) as found:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError as error:
-            log.debug("a folder of the vault cannot be read: %s", error)
+            log.debug("a folder of the vault cannot be read: %s", type(error).__name__)
             continue
         for entry in entries:
             if entry.name.startswith(".") or entry.name in _IGNORED:
                 continue
             if entry.is_dir(follow_symlinks=False):
                 waiting.append(entry.path)
-            elif entry.name.lower().endswith(NOTE_SUFFIXES) and _is_small_file(entry):
-                yield entry
-
-
-def _is_small_file(entry: os.DirEntry[str]) -> bool:
-    return (
-        entry.is_file(follow_symlinks=False)
-        and entry.stat(follow_symlinks=False).st_size <= MAX_NOTE_BYTES
-    )
+            elif entry.name.lower().endswith(_SUFFIXES) and entry.is_file(follow_symlinks=False):
+                yield entry.path
 
 
 def _tags(path: str) -> tuple[str, ...]:
-    try:
-        source = Path(path).read_bytes()
-        source.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        log.debug("a note of the vault cannot be read: %s", type(error).__name__)
-        return ()
+    source = Path(path).read_bytes()
+    source.decode()
     return read_tags(source)
