@@ -47,15 +47,17 @@ def is_tag(name: str) -> bool:
 
 def inline_tags(text: str) -> list[str]:
     """The tags that stand as `#tag` in a Markdown text, in order: not in code, links or math."""
-    starts = [match.end() for match in _START.finditer(text)]
-    if not starts:
+    ends = (match.end() for match in _START.finditer(text))
+    found = {at: name for at in ends if is_tag(name := _name_at(text, at))}
+    if not found:
         return []
-    elsewhere = [*code_regions(text, starts), *(found.span() for found in _NO_PROSE.finditer(text))]
-    names = (
-        "".join(takewhile(_may_stand, text[at : at + 200])).rstrip("/")
-        for at in _outside(starts, elsewhere)
-    )
-    return [name for name in names if is_tag(name)]
+    # what is no tag anyway, as #123 in a changelog, is not looked for in code: that is dear
+    regions = [*code_regions(text, list(found)), *(no.span() for no in _NO_PROSE.finditer(text))]
+    return [found[at] for at in _outside(found, regions)]
+
+
+def _name_at(text: str, start: int) -> str:
+    return "".join(takewhile(_may_stand, text[start : start + 200])).rstrip("/")
 
 
 def without_repeats(names: Iterable[str]) -> list[str]:
