@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 10 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
+_PATCH_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 
 class FileError(CloverError):
@@ -33,6 +36,15 @@ class TextFile:
     def encoded(self, text: str) -> bytes:
         """The bytes of `text` as this file holds it: with its byte order mark, if it has one."""
         return (BOM if self.data.startswith(BOM) else b"") + text.encode()
+
+    def diff(self, text: str) -> bytes:
+        """What changes if `text` takes its place, as `patch` reads it."""
+        # for patch a line ends with "\n" alone
+        before, after = (_PATCH_LINE.findall(each) for each in (self.document.text, text))
+        lines = difflib.unified_diff(before, after, str(self.path), str(self.path))
+        unended = "\n\\ No newline at end of file\n"
+        diff = "".join(line if line.endswith("\n") else line + unended for line in lines)
+        return diff.encode("utf-8", "surrogateescape")
 
     def replace(self, text: str) -> None:
         """Put `text` in its place in one step; it keeps its mode, and a link keeps its target.

@@ -139,20 +139,8 @@ def _printed(args: argparse.Namespace, file: TextFile, outcome: _Outcome) -> byt
     if args.json:
         return (json.dumps(_answer(file, outcome), indent=2) + "\n").encode()
     if args.diff:
-        return _diff(file, outcome.text).encode("utf-8", "surrogateescape")
+        return file.diff(outcome.text)
     return file.encoded(outcome.text)
-
-
-def _diff(file: TextFile, new: str) -> str:
-    """As `patch` reads it; for that a line ends with "\\n" alone."""
-    import difflib
-    import re
-
-    before, after = (re.findall(r"[^\n]*\n|[^\n]+\Z", text) for text in (file.document.text, new))
-    names = str(file.path), str(file.path)
-    lines = difflib.unified_diff(before, after, *names)
-    unended = "\n\\ No newline at end of file\n"
-    return "".join(line if line.endswith("\n") else line + unended for line in lines)
 
 
 def _answer(file: TextFile, outcome: _Outcome) -> dict[str, Any]:

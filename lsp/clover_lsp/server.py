@@ -15,6 +15,7 @@ from clover_lsp.infill import Trigger
 from clover_lsp.inline_completion import InlineCompletion
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.lifetime import leave_soon, watch_editor
+from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.positions import Encoding
 from clover_lsp.protocol import DID_MOVE_CURSOR, CloverServer
 from clover_lsp.settings import read_settings
@@ -39,7 +40,11 @@ def create_server(connect: Callable[[], EngineClient], version: str) -> Language
     _serve_session(server, documents, completion)
     _serve_documents(server, documents, completion)
     _serve_completion(server, documents, completion)
-    _serve_filling(server, documents, filling)
+    organising = Organising(
+        server, documents, lambda _: completion.settings, lambda text: _show(server, text)
+    )
+    _serve_actions(server, documents, filling, organising)
+    _serve_organising(server, documents, organising)
     return server
 
 
@@ -104,19 +109,40 @@ def _serve_completion(
         return await completion.answer(document, params.position, trigger)
 
 
-def _serve_filling(server: LanguageServer, documents: Documents, filling: SpanFilling) -> None:
+def _serve_actions(
+    server: LanguageServer, documents: Documents, filling: SpanFilling, organising: Organising
+) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         return await filling.lenses(documents.get(params.text_document.uri))
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([KIND]))
+    kinds = types.CodeActionOptions([KIND, TOC_KIND, TAGS_KIND])
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        document = documents.get(params.text_document.uri)
-        return await filling.actions(document, params.range, params.context.only)
+        asked = documents.get(params.text_document.uri), params.range, params.context.only
+        return [*await filling.actions(*asked), *organising.actions(*asked)]
 
     @server.command(FILL)
     async def fill(uri: str, position: types.Position | None) -> None:
         await filling.fill(uri, position)
+
+
+def _serve_organising(server: LanguageServer, documents: Documents, organising: Organising) -> None:
+    @server.feature(types.TEXT_DOCUMENT_WILL_SAVE_WAIT_UNTIL)
+    async def will_save(params: types.WillSaveTextDocumentParams) -> list[types.TextEdit]:
+        # what an editor saves by itself while its user types is left alone
+        if params.reason is types.TextDocumentSaveReason.AfterDelay:
+            return []
+        return await organising.toc_on_save(documents.get(params.text_document.uri))
+
+    @server.command(TOC)
+    async def toc(uri: str) -> None:
+        await organising.update_toc(uri)
+
+    @server.command(TAGS)
+    async def tags(uri: str, names: list[str] | None) -> None:
+        await organising.add_tags(uri, names)
 
 
 _NOBODY = types.ClientInfo(name="")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from clover_templates.slug import Style
+
 # commit and rebase messages of version control are no documents to write on
 EXCLUDED_LANGUAGES = (
     "gitcommit",
@@ -17,6 +19,14 @@ EXCLUDED_LANGUAGES = (
 
 
 @dataclass(frozen=True, slots=True)
+class TocSettings:
+    """`style` None is that of the table that is there, GitHub's for a new one."""
+
+    update_on_save: bool = False
+    style: Style | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the server lets a user choose.
 
@@ -27,6 +37,7 @@ class Settings:
     enabled: bool = True
     excluded_languages: tuple[str, ...] = EXCLUDED_LANGUAGES
     secret_files: tuple[str, ...] = ()
+    toc: TocSettings = TocSettings()
 
 
 def read_settings(options: object) -> tuple[Settings, list[str]]:
@@ -45,10 +56,17 @@ def read_settings(options: object) -> tuple[Settings, list[str]]:
                 settings = replace(settings, excluded_languages=tuple(value))
             case "secretFiles" if _strings(value):
                 settings = replace(settings, secret_files=tuple(value))
+            case "toc" if toc := _toc(value):
+                settings = replace(settings, toc=toc)
             case "enabled":
                 complaints.append("setting enabled must be true or false; the default is used")
             case "excludedLanguages" | "secretFiles":
                 complaints.append(f"setting {name} must be a list of strings; the default is used")
+            case "toc":
+                complaints.append(
+                    'setting toc must be an object like {"updateOnSave": true, "style": "github"};'
+                    " the default is used"
+                )
             case _:
                 complaints.append(f"setting {name!r} is not known and changes nothing")
     return settings, complaints
@@ -56,3 +74,12 @@ def read_settings(options: object) -> tuple[Settings, list[str]]:
 
 def _strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _toc(value: object) -> TocSettings | None:
+    if not isinstance(value, dict) or set(value) - {"updateOnSave", "style"}:
+        return None
+    on, style = value.get("updateOnSave", False), value.get("style")
+    if not isinstance(on, bool) or style not in (None, *Style):
+        return None
+    return TocSettings(on, style and Style(style))

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Sequence
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from clover_engine.api import CanvasRequest, Draft, Filled, Priority
@@ -18,6 +17,7 @@ from clover_lsp.infill import PROSE
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.progress import Report, with_progress
 from clover_lsp.settings import Settings
+from clover_lsp.workspace_edits import EditRefused, apply_edits
 from clover_templates.masked_spans import MaskedSpan, Scan, find_spans, scan_spans
 from clover_templates.span_canvas import canvas_request, placed, written
 
@@ -77,7 +77,7 @@ class SpanFilling:
         only: Sequence[types.CodeActionKind | str] | None,
     ) -> list[types.CodeAction]:
         """Where a span touches the selection: fill it, or fill all."""
-        if document is None or not _wanted(only):
+        if document is None or not wanted(only, KIND.value):
             return []
         start = self._documents.offset(document, selected.start)
         end = self._documents.offset(document, selected.end)
@@ -129,7 +129,12 @@ class SpanFilling:
         ]
         if not edits:
             raise FillRefused("nothing was filled: the model wrote nothing there")
-        await self._apply(document, edits)
+        try:
+            await apply_edits(
+                self._server, self._documents, document, edits, label="Fill masked spans"
+            )
+        except EditRefused as refused:
+            raise FillRefused(f"nothing was filled: {refused}") from refused
 
     async def _ask(self, request: CanvasRequest, total: int, report: Report) -> Filled:
         begun: set[int] = set()
@@ -140,30 +145,6 @@ class SpanFilling:
                 report(len(begun), total)
 
         return await self._engine.fill(request, show)
-
-    async def _apply(self, document: Document, edits: list[types.TextEdit]) -> None:
-        if self._documents.get(document.uri) is not document:
-            raise FillRefused("nothing was filled: the document has changed meanwhile, ask again")
-        params = types.ApplyWorkspaceEditParams(
-            self._workspace_edit(document, edits), label="Fill masked spans"
-        )
-        try:
-            result = await self._server.workspace_apply_edit_async(params)
-        except JsonRpcException as error:
-            raise FillRefused("nothing was filled: the editor takes no edits") from error
-        if not result.applied:
-            reason = result.failure_reason or "the editor did not take the edit"
-            raise FillRefused(f"nothing was filled: {reason}")
-
-    def _workspace_edit(
-        self, document: Document, edits: list[types.TextEdit]
-    ) -> types.WorkspaceEdit:
-        workspace = self._server.client_capabilities.workspace
-        edit = workspace.workspace_edit if workspace else None
-        if not (edit and edit.document_changes):
-            return types.WorkspaceEdit(changes={document.uri: edits})
-        named = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
-        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(named, edits)])
 
     async def _named(
         self, document: Document, position: types.Position | None
@@ -209,6 +190,7 @@ def _command(title: str, document: Document, position: types.Position | None) ->
     return types.Command(title, FILL, arguments=[document.uri, where])
 
 
-def _wanted(only: Sequence[types.CodeActionKind | str] | None) -> bool:
-    kinds = [kind.value if isinstance(kind, types.CodeActionKind) else kind for kind in only or ()]
-    return only is None or any(f"{KIND.value}.".startswith(f"{kind}.") for kind in kinds if kind)
+def wanted(only: Sequence[types.CodeActionKind | str] | None, kind: str) -> bool:
+    """Whether `only` asks for actions of `kind`; None asks for all."""
+    kinds = [each.value if isinstance(each, types.CodeActionKind) else each for each in only or ()]
+    return only is None or any(f"{kind}.".startswith(f"{each}.") for each in kinds if each)

@@ -136,7 +136,7 @@ async def test_all_spans_are_one_versioned_edit(
     result = await editor.start(encoding, "utf-16")
     assert result.capabilities.code_lens_provider
     assert result.capabilities.execute_command_provider
-    assert list(result.capabilities.execute_command_provider.commands) == ["clover-write.fill"]
+    assert "clover-write.fill" in result.capabilities.execute_command_provider.commands
     editor.open(NOTE)
     lenses = await editor.lenses()
     titles = [lens.command.title for lens in lenses if lens.command]

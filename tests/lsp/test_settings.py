@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clover_lsp.settings import EXCLUDED_LANGUAGES, Settings, read_settings
+from clover_lsp.settings import EXCLUDED_LANGUAGES, Settings, TocSettings, read_settings
+from clover_templates.slug import Style
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -25,6 +26,16 @@ def test_bad_values_keep_their_default_and_the_others_hold() -> None:
     assert settings == Settings(True, EXCLUDED_LANGUAGES, ("*.x",))
     for name, complaint in zip(["enabled", "excludedLanguages", "enable"], complaints, strict=True):
         assert name in complaint
+
+
+def test_the_table_of_contents_has_its_own() -> None:
+    on = {"toc": {"updateOnSave": True, "style": "obsidian"}}
+    assert read_settings(on) == (Settings(toc=TocSettings(True, Style.OBSIDIAN)), [])
+    assert read_settings({"toc": {}}) == (Settings(), [])
+    for bad in (True, {"style": "word"}, {"updateOnSave": 1}, {"other": 1}):
+        settings, [complaint] = read_settings({"toc": bad})
+        assert settings == Settings()
+        assert "toc" in complaint
 
 
 @given(anything)
