@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from clover_templates.front_matter import body_start, front_matter
-from clover_templates.outline import outline
+from clover_templates.headings import outline
 from clover_templates.tags import read_tags
 
 # how well each of the names fits the text; higher is better

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clover_templates.outline import Heading
+from clover_templates.headings import Heading
 from clover_templates.rendered_heading import RenderedHeading, render_headings
 from clover_templates.slug import Style, anchors
 
