@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from clover_engine.errors import CloverError
 from clover_templates.edit import Edit
 from clover_templates.front_matter import body_start, line_end
-from clover_templates.masked_spans import place
 from clover_templates.headings import Comment, Outline, outline
+from clover_templates.masked_spans import place
 from clover_templates.slug import Style
 from clover_templates.toc_entries import entries
 from clover_templates.toc_list import ListStyle, TocList, find_list, list_text
