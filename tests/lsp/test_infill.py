@@ -140,7 +140,7 @@ def test_an_item_is_visible_and_as_long_as_was_asked(
 
 @settings(max_examples=300, deadline=None)
 @given(
-    inner=st.text(st.sampled_from("abc 你"), min_size=1),
+    inner=st.text(st.sampled_from("abc 你"), min_size=1).filter(lambda text: "你 " not in text),
     rest=st.text(st.sampled_from("xyz)];,。 "), min_size=1).filter(lambda rest: len(rest) > 2),
 )
 def test_the_rest_of_the_line_stands_there_once(inner: str, rest: str) -> None:
@@ -162,5 +162,6 @@ balanced = st.recursive(
 @given(inner=balanced, opener=st.sampled_from(["(", "[", "{", "f(g("]), more=balanced)
 def test_balanced_brackets_stay_balanced(inner: str, opener: str, more: str) -> None:
     closer = "".join({"(": ")", "[": "]", "{": "}"}.get(sign, "") for sign in reversed(opener))
-    answer = settle(opener + closer, len(opener), inner + closer + more)
+    filled = inner + closer + more
+    answer = settle(opener + closer, len(opener), filled, trigger=Trigger.INVOKED)
     assert (answer or "").rstrip() == inner.rstrip()

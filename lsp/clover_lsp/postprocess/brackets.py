@@ -1,0 +1,150 @@
+"""Brackets and quotes: nothing is closed that was not opened, nothing is left open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+PAIRS = {
+    "(": ")",
+    "[": "]",
+    "{": "}",
+    "（": "）",
+    "「": "」",
+    "『": "』",
+    "【": "】",
+    "《": "》",
+    "“": "”",
+}
+_CLOSERS = frozenset(PAIRS.values())
+_QUOTES = "\"'`"
+# signs that open and close alike, the longer ones first
+_DELIMITERS = ('"""', "'''", "```", "**", "__", "~~", '"', "'", "`")
+_BRACKETS = re.escape("".join([*PAIRS, *PAIRS.values()]))
+_REST = {quote: re.compile(rf"(?:\\.|[^\\\n{quote}])*{quote}") for quote in _QUOTES}
+# an apostrophe stands behind a letter; a quote without its partner on the line is no string
+_QUOTE = {'"': '"', "'": r"(?<![^\W_])'", "`": "`"}
+_STRINGS = "|".join(_QUOTE[quote] + rest.pattern for quote, rest in _REST.items())
+_SIGN = re.compile(f"[{_BRACKETS}<>]|{_STRINGS}")
+_OPEN_QUOTE = re.compile(f"{_STRINGS}|(?P<open>{'|'.join(_QUOTE.values())})")
+# `1)`, `a)`, `（2）` at the beginning of a line count and close nothing
+_NUMBER = re.compile(r"^([ \t]*)[(（]?[0-9A-Za-z一-十]{1,3}[)）]", re.MULTILINE)
+# what an editor puts right of the cursor by itself, and a statement's end behind it
+_ONLY_CLOSERS = re.compile(
+    r"\s*(?:[)\]}>\"'`*_~|，。、；：！？…）」』】》〉”’]|\*/|-->)*[:;,.!?]?\s*"
+)
+
+
+def only_closers(rest: str) -> bool:
+    """Whether `rest` (the line right of the cursor) holds nothing but closing signs."""
+    return _ONLY_CLOSERS.fullmatch(rest) is not None
+
+
+def within_delimiter(answer: str, before: str, rest: str) -> str:
+    """Cut `answer` where it would end the string or the emphasis whose end is `rest`.
+
+    It may leave the string and come back to it, with balanced code between:
+    `print("‖")` takes `hello", end="`.
+    """
+    sign = next((sign for sign in _DELIMITERS if rest.startswith(sign)), "")
+    if not sign or _unescaped(before, sign) % 2 == 0:
+        return answer
+    pieces = re.split(rf"(?<!\\){re.escape(sign)}", answer)
+    # even pieces stand inside the string, odd ones outside
+    kept = 1
+    while kept + 1 < len(pieces) and pieces[kept] and is_balanced(pieces[kept]):
+        kept += 2
+    return sign.join(pieces[:kept])
+
+
+def balanced(answer: str, before: str, after: str, *, prose: bool) -> str:
+    """The longest beginning of `answer` that leaves every pair of brackets around it a pair.
+
+    `before` is the text left of the cursor, `after` the text right of it, as far as one looks. A
+    bracket the answer opens is closed in it; one that stands open left of it may be closed if the
+    text right of it does not. In prose a closer alone may be anything: `1)`, a smile.
+    """
+    angled = after.startswith(">")
+    quote = "" if prose else _open_quote(before)
+    own: list[tuple[str, int]] = []
+    around: tuple[list[str], list[str]] | None = None
+    for at, sign in _signs(answer, inside=quote):
+        if sign in PAIRS or (angled and sign == "<"):
+            own.append((PAIRS.get(sign, ">"), at))
+        elif sign not in _CLOSERS and not (angled and sign == ">"):
+            continue
+        elif own:
+            if own[-1][0] == sign:
+                own.pop()
+            elif not prose:
+                break
+        else:
+            around = around or _around(before, after, quote, prose=prose)
+            waiting, taken = around
+            if waiting and waiting[-1] == sign:
+                waiting.pop()
+                if waiting[len(waiting) - len(taken) :] != taken:
+                    return answer[:at]
+            elif not prose:
+                return answer[:at]
+    return answer[: own[0][1]] if own else answer
+
+
+def _around(before: str, after: str, quote: str, *, prose: bool) -> tuple[list[str], list[str]]:
+    """The closers that `before` waits for, the outermost first, and the last of them, which
+    `after` has."""
+    if prose:
+        after = _NUMBER.sub(r"\1", after.partition("\n\n")[0])
+    waiting = _waiting(before)
+    left = list(waiting)
+    opened: list[str] = []
+    for _, sign in _signs(after, quote):
+        if not left:
+            break
+        if sign in PAIRS:
+            opened.append(PAIRS[sign])
+        elif opened:
+            if opened[-1] == sign:
+                opened.pop()
+        elif left[-1] == sign:
+            left.pop()
+    return waiting, waiting[len(left) :]
+
+
+def is_balanced(text: str) -> bool:
+    """Whether each bracket in `text` has its partner in it."""
+    return balanced(text, "", "", prose=False) == text
+
+
+def unclosed(text: str) -> int:
+    """How many brackets stay open at the end of `text`."""
+    return len(_waiting(text))
+
+
+def _waiting(text: str) -> list[str]:
+    """The closers that the brackets left open in `text` wait for, the outermost first."""
+    waiting: list[str] = []
+    for _, sign in _signs(text):
+        if sign in PAIRS:
+            waiting.append(PAIRS[sign])
+        elif waiting and waiting[-1] == sign:
+            waiting.pop()
+    return waiting
+
+
+def _signs(text: str, inside: str = "") -> Iterator[tuple[int, str]]:
+    """The brackets of `text` outside its strings; it begins in a string of the quote `inside`."""
+    begun = _REST[inside].match(text) if inside else None
+    for found in _SIGN.finditer(text, begun.end() if begun else 0):
+        if found[0][0] not in _QUOTES:
+            yield found.start(), found[0]
+
+
+def _open_quote(before: str) -> str:
+    """The quote of the string that is open at the end of `before`, "" for none."""
+    found = (found["open"] for found in _OPEN_QUOTE.finditer(before.rpartition("\n")[2]))
+    return next(filter(None, found), "")
+
+
+def _unescaped(text: str, sign: str) -> int:
+    return len(re.findall(rf"(?<!\\){re.escape(sign)}", text))

@@ -1,0 +1,77 @@
+"""What stands right of the cursor already is not written again."""
+
+from __future__ import annotations
+
+from clover_lsp.postprocess.brackets import unclosed
+
+# so many signs of the text right of the cursor are its mark, and so few are none
+_TELLING, _LEAST = 10, 3
+# so far a text is compared with what follows it
+_LONGEST = 500
+
+
+def without_overlap(answer: str, after: str) -> str:
+    """Cut the end of `answer` that `after` (the text right of the cursor) begins with."""
+    for size in range(min(len(answer), len(after), _LONGEST), 0, -1):
+        if not answer.endswith(after[:size]) or _by_chance(answer, after, size):
+            continue
+        kept = answer[:-size]
+        # `g(x)` before `)` closes a bracket of its own: the two are not the same one
+        if unclosed(kept) <= unclosed(answer):
+            return kept
+    return answer
+
+
+def _by_chance(answer: str, after: str, size: int) -> bool:
+    """One or two letters agree easily: they count only as a whole word on both sides."""
+    if size > 2 or not after[:size].isalnum():
+        return False
+    return answer[-size - 1 : -size].isalnum() or after[size : size + 1].isalnum()
+
+
+def until_rest(answer: str, before: str, rest: str) -> str:
+    """Cut `answer` where it goes on with `rest`, the text right of the cursor on its line.
+
+    Only the first signs of `rest` are compared: what follows them in the answer may differ. A few
+    signs agree by chance; inside a word its other half does not.
+    """
+    start = rest.rstrip()[:_TELLING]
+    word = _word(start)
+    if len(word) > 1 and _word(before[::-1]) and answer.startswith(word):
+        return ""
+    if len(start.strip()) < _LEAST:
+        return answer
+    at = answer.find(start)
+    while at >= 0:
+        if not (start[0].isalnum() and answer[at - 1 : at].isalnum()):
+            return answer[:at]
+        at = answer.find(start, at + 1)
+    return answer
+
+
+def _word(text: str) -> str:
+    """The letters and digits `text` begins with."""
+    size = next((at for at, sign in enumerate(text) if not sign.isalnum()), len(text))
+    return text[:size]
+
+
+def without_next_line(answer: str, before: str, below: str) -> str:
+    """Cut `answer` before the line that stands next in the document already.
+
+    `before` is the line left of the cursor, `below` the text after the cursor's line. Lines without
+    a letter or digit (`}`, `---`) may repeat.
+    """
+    following = next((line for line in map(_bare, below.split("\n")) if line), "")
+    if not any(sign.isalnum() for sign in following):
+        return answer
+    lines = answer.split("\n")
+    for number, line in enumerate(lines):
+        same = _bare(line) == following and (number or len(following) >= _LEAST)
+        if same or (number == 0 and _bare(before + line) == following):
+            return "\n".join(lines[:number])
+    return answer
+
+
+def _bare(line: str) -> str:
+    """The line with single blanks between its words, to be compared."""
+    return " ".join(line.split())

@@ -1,0 +1,70 @@
+"""Answers that go round in circles."""
+
+from __future__ import annotations
+
+# so often a text stands behind itself before it is a loop, short ones and long ones
+_TIMES, _TIMES_LONG, _LONG = 4, 3, 10
+_LINES_TIMES = 3
+_LONGEST = 60
+_MOST_LINES = 10
+
+
+def without_line_loop(line: str) -> str:
+    """A line that ends in the same words over and over, with them once.
+
+    Signs and digits may repeat: a rule, a row of zeros.
+    """
+    for size in range(2, min(_LONGEST, len(line) // 2) + 1):
+        unit = line[-size:]
+        if unit != line[-2 * size : -size] or sum(map(str.isalpha, unit)) < 2:
+            continue
+        start = len(line) - size
+        while start and line[start - 1] == line[start - 1 + size]:
+            start -= 1
+        times = _TIMES_LONG if size >= _LONG else _TIMES
+        if len(line) - start >= times * size:
+            return line[: start + size]
+    return line
+
+
+def without_loops(answer: str) -> str:
+    """The answer with what repeats, in a line or line after line, once; what follows is cut."""
+    lines = answer.split("\n")
+    for number, line in enumerate(lines):
+        shorter = without_line_loop(line)
+        if shorter != line:
+            return "\n".join([*lines[:number], shorter])
+    for size in range(1, min(_MOST_LINES, len(lines) // _LINES_TIMES) + 1):
+        for start in range(len(lines) - _LINES_TIMES * size + 1):
+            block = lines[start : start + size]
+            whole = block * _LINES_TIMES
+            if lines[start : start + len(whole)] == whole and any(map(_tells, block)):
+                return "\n".join(lines[: start + size])
+    return answer
+
+
+def without_line_above(answer: str, before: str, above: str) -> str:
+    """The answer without the lines it begins with that stand right above it already.
+
+    `before` is the line left of the cursor, `above` the lines above. What the cursor's line holds
+    is not written again either. Lines without a letter or digit (`}`, `---`) may repeat.
+    """
+    begun = before.strip()
+    # three signs and one that tells: `x =`, `- a`; less agrees by chance
+    if len(begun) >= 3 and _tells(begun) and answer.lstrip().startswith(begun):
+        return answer.lstrip().removeprefix(begun)
+    if begun and not answer.startswith("\n"):
+        return answer
+    upper = [line.strip() for line in (above + before).split("\n") if line.strip()]
+    lines = answer.split("\n")
+    full = [number for number, line in enumerate(lines) if line.strip()]
+    written = [lines[number].strip() for number in full]
+    for count in range(min(len(upper), len(written), _MOST_LINES), 0, -1):
+        if written[:count] == upper[-count:] and any(map(_tells, written[:count])):
+            kept = lines[full[count - 1] + 1 :]
+            return "\n".join(["", *kept] if begun and kept else kept)
+    return answer
+
+
+def _tells(line: str) -> bool:
+    return any(map(str.isalnum, line))

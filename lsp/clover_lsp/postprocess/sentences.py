@@ -1,0 +1,42 @@
+"""Where a sentence ends."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+_END = re.compile(
+    r"[.!?]+[\"'”’)\]*_]*(?=\s|$)|…+(?=\s|$)|[。！？]+[”’」』）》】]*|…{2,}[”’」』）》】]*"
+)
+_WORD = re.compile(r"[^\W\d_](?:[^\W_]|\.(?=\w))*$")
+_LEAST = 2
+
+
+def first_sentence(answer: str, before: str = "") -> str:
+    """The answer up to its first sentence end that leaves something to show.
+
+    `before` is the line left of the cursor. A point after an abbreviation, a single letter or a
+    number at the beginning of a line, or before a small letter, ends nothing.
+    """
+    for found in _END.finditer(answer):
+        end = found.end()
+        if len("".join(answer[:end].split())) < _LEAST and answer[end:].strip():
+            continue
+        if found[0][0] != "." or _ends(before + answer[: found.start()], answer[end:]):
+            return answer[:end]
+    return answer
+
+
+def _ends(left: str, right: str) -> bool:
+    """Whether the point between `left` and `right` ends a sentence."""
+    if right.lstrip()[:1].islower() or left.strip().isdecimal():
+        return False
+    word = _WORD.search(left)
+    return not word or (len(word[0]) > 1 and word[0].lower() not in _abbreviations())
+
+
+@cache
+def _abbreviations() -> frozenset[str]:
+    words = (files("clover_lsp.postprocess") / "abbreviations.txt").read_text("utf-8")
+    return frozenset(words.split())
