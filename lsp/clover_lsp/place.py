@@ -20,7 +20,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _QUOTE = re.compile(r" {0,3}>")
 _ROW = re.compile(r"[ \t]*\|")
-_FENCE = re.compile(r"(?P<run>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)")
+_FENCE = re.compile(r"(?P<run>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)(?=[\r\n]|$)")
 # a fence may stand in a list item or a quote
 _FENCE_INDENT = 24
 

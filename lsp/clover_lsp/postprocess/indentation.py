@@ -79,7 +79,7 @@ def _first(line: str, before: str, convert: Callable[[str], str]) -> str:
 
 
 def _to_tabs(lines: list[str], style: Indentation) -> Callable[[str], str]:
-    step = _step(lines) or style.width
+    step = _step(lines, style.width) or style.width
 
     def convert(line: str) -> str:
         head, text = blanks(line), line.lstrip(" \t")
@@ -95,8 +95,8 @@ def _to_tabs(lines: list[str], style: Indentation) -> Callable[[str], str]:
 
 
 def _to_spaces(lines: list[str], style: Indentation) -> Callable[[str], str]:
-    base, step = len(blanks(lines[0]).expandtabs(style.width)), _step(lines)
-    widths = [len(blanks(line)) for line in lines[1:] if line.strip()]
+    base, step = _width(lines[0], style.width), _step(lines, style.width)
+    widths = [_width(line, style.width) for line in lines[1:] if line.strip()]
     scaled = step and step != style.width and all((width - base) % step == 0 for width in widths)
 
     def convert(line: str) -> str:
@@ -109,10 +109,14 @@ def _to_spaces(lines: list[str], style: Indentation) -> Callable[[str], str]:
     return convert
 
 
-def _step(lines: list[str]) -> int | None:
+def _width(line: str, tab: int) -> int:
+    return len(blanks(line).expandtabs(tab))
+
+
+def _step(lines: list[str], tab: int) -> int | None:
     """By how many blanks the lines indent a block, None where they open none or do not agree."""
     steps = {
-        len(blanks(lower)) - len(blanks(upper))
+        _width(lower, tab) - _width(upper, tab)
         for upper, lower in pairwise(line for line in lines if line.strip())
         if upper.rstrip().endswith(_OPENERS) or (_ITEM.match(upper) and _ITEM.match(lower))
     }

@@ -22,7 +22,8 @@ def without_line_loop(line: str) -> str:
         while start and line[start - 1] == line[start - 1 + size]:
             start -= 1
         times = _TIMES_LONG if size >= _LONG else _TIMES
-        if len(line) - start >= times * size:
+        # the blank before the first time may be missing
+        if len(line) - start + 1 >= times * size:
             return line[: start + size]
     return line
 

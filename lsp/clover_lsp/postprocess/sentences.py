@@ -6,9 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-_END = re.compile(
-    r"[.!?]+[\"'”’)\]*_]*(?=\s|$)|…+(?=\s|$)|[。！？]+[”’」』）》】]*|…{2,}[”’」』）》】]*"
-)
+_END = re.compile(r"[.!?]+[\"'”’)\]*_]*(?=\s|$)|…+(?=\s|$)|[。！？]+[”’」』）》】]*")
 _WORD = re.compile(r"[^\W\d_](?:[^\W_]|\.(?=\w))*$")
 _LEAST = 2
 
@@ -17,7 +15,7 @@ def first_sentence(answer: str, before: str = "") -> str:
     """The answer up to its first sentence end that leaves something to show.
 
     `before` is the line left of the cursor. A point after an abbreviation, a single letter or a
-    number at the beginning of a line, or before a small letter, ends nothing.
+    number at the beginning of a line, or before a small letter or a digit, ends nothing.
     """
     for found in _END.finditer(answer):
         end = found.end()
@@ -30,7 +28,8 @@ def first_sentence(answer: str, before: str = "") -> str:
 
 def _ends(left: str, right: str) -> bool:
     """Whether the point between `left` and `right` ends a sentence."""
-    if right.lstrip()[:1].islower() or left.strip().isdecimal():
+    ahead = right.lstrip()[:1]
+    if ahead.islower() or ahead.isdecimal() or left.strip().isdecimal():
         return False
     word = _WORD.search(left)
     return not word or (len(word[0]) > 1 and word[0].lower() not in _abbreviations())
