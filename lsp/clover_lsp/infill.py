@@ -7,10 +7,9 @@ from enum import StrEnum
 
 from clover_engine.api import CanvasRequest, Finish, Hole, Literal, Priority
 from clover_lsp.place import Place, line_end, place_at
-from clover_lsp.postprocess.brackets import only_closers
+from clover_lsp.postprocess import only_closers, with_newlines
 from clover_lsp.postprocess.indentation import Indentation, indentation_of
 from clover_lsp.postprocess.pipeline import Measure, fitted
-from clover_lsp.postprocess.specials import with_newlines
 from clover_lsp.postprocess.whitespace import is_worth_showing
 
 # the canvas holds this much text at least (where there is so much) and a step more at most; its
@@ -82,19 +81,20 @@ def settle(
     *,
     trigger: Trigger = Trigger.AUTOMATIC,
     finish: Finish = Finish.STOP,
-    indentation: Indentation | None = None,
+    indent: str | None = None,
 ) -> str | None:
     """What to insert at `offset` of `text` when the hole was filled with `filled`; None: nothing.
 
     Line ends of the answer are `\\n`, whatever the document has. `finish` says why the hole ended:
-    an answer that was cut off ends with its last whole word. `indentation` is what the editor or
-    the project asks for; it counts where the document itself shows none.
+    an answer that was cut off ends with its last whole word. `indent` is one level of indentation
+    (a tab, or blanks) as the editor or the project asks for; it counts where the document itself
+    shows none.
     """
     place = place_at(text, offset, language)
     measure = Measure(
         one_line=one_line(trigger, place),
         one_sentence=trigger is Trigger.AUTOMATIC,
-        style=_style(place, text) or indentation,
+        style=_style(place, text) or Indentation.of(indent),
     )
     answer = fitted(filled, place, measure, broken=finish is not Finish.STOP)
     shown = is_worth_showing(answer) or (trigger is Trigger.INVOKED and bool(answer.strip()))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from clover_lsp.languages import Language, language
+from clover_lsp.postprocess import with_newlines
 from clover_lsp.postprocess.markdown_lines import ITEM
-from clover_lsp.postprocess.specials import with_newlines
 
 # how far around the cursor the rules look
 NEAR_CHARS = 2000

@@ -1,4 +1,4 @@
-"""Where an answer meets what stands around it: brackets, quotes, the text to the right, the next line."""
+"""Where an answer meets its line and the next: brackets, quotes, the text right of the cursor."""
 
 from __future__ import annotations
 

@@ -22,6 +22,11 @@ class Indentation:
     tabs: bool
     width: int = 4
 
+    @classmethod
+    def of(cls, step: str | None) -> Indentation | None:
+        """The indentation whose step is a tab or so many blanks, None for none."""
+        return cls("\t" in step, 4 if "\t" in step else len(step)) if step else None
+
     @property
     def step(self) -> str:
         """The signs of one step."""
