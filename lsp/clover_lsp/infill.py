@@ -97,8 +97,7 @@ def settle(
         style=_style(place, text) or Indentation.of(indent),
     )
     answer = fitted(filled, place, measure, broken=finish is not Finish.STOP)
-    shown = is_worth_showing(answer) or (trigger is Trigger.INVOKED and bool(answer.strip()))
-    return answer if shown else None
+    return answer if is_worth_showing(answer, asked=trigger is Trigger.INVOKED) else None
 
 
 def one_line(trigger: Trigger, place: Place) -> bool:

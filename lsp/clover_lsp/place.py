@@ -62,6 +62,13 @@ class Place:
         return self.kind is not Kind.CODE
 
     @property
+    def is_words(self) -> bool:
+        """Whether words are written here: prose, or a comment on code."""
+        sign = self.language.line_comment
+        begun = bool(sign) and self.before.lstrip(" \t").startswith(sign)
+        return self.is_prose or bool(self.comment) or begun
+
+    @property
     def lines(self) -> list[str]:
         """The lines near the cursor; in prose, as far as the next fences of a block of code."""
         lines = [*self.above.split("\n"), self.before, *self.below.split("\n")]

@@ -83,7 +83,7 @@ def test_a_string_ends_where_the_editor_ends_it(
     ],
 )
 def test_brackets_of_code_stay_pairs(before: str, after: str, answer: str, kept: str) -> None:
-    assert brackets.balanced(answer, before, after, prose=False) == kept
+    assert brackets.balanced(answer, before, after, words=False) == kept
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,19 @@ def test_brackets_of_code_stay_pairs(before: str, after: str, answer: str, kept:
         ("(see ", ")", "the user's guide)", "the user's guide"),
         ("他说「", "」", "你好」。", "你好"),
         ("", "", "1) open it", "1) open it"),
-        ("that is fine ", "", ":) and more", ":) and more"),
+        ("that is fine ", "", "see below) and more", "see below"),
+        ("either ", "", "a) open or b) close it", "a) open or b) close it"),
+        ("或者", "", "（甲）或 2）乙", "（甲）或 2）乙"),
+        ("", "", "(option b) is", "(option b) is"),
+        ("", "", "a (b] c", "a "),
         ("(see the manual", "\n\n1) Next", ") for more", ") for more"),
         ("（见", "）。", "第三章）。然后", "第三章"),
         ("It", "", "’s here (or", "’s here "),
         ("", "", "the user’s guide", "the user’s guide"),
     ],
 )
-def test_brackets_of_prose_stay_pairs(before: str, after: str, answer: str, kept: str) -> None:
-    assert brackets.balanced(answer, before, after, prose=True) == kept
+def test_brackets_among_words_stay_pairs(before: str, after: str, answer: str, kept: str) -> None:
+    assert brackets.balanced(answer, before, after, words=True) == kept
 
 
 @pytest.mark.parametrize(
@@ -111,6 +115,7 @@ def test_brackets_of_prose_stay_pairs(before: str, after: str, answer: str, kept
         ("a b", " b\n", "a"),
         ("aa", "a\n", "aa"),
         ("喜欢", "欢迎\n", "喜欢"),
+        ("a---------", "-\n", "a"),
         ("x or y", "y\n", "x or "),
         ("g(x)", ") + 1\n", "g(x)"),
         ("g(x))", ") + 1\n", "g(x)"),
@@ -133,6 +138,7 @@ def test_what_stands_right_of_the_cursor_is_not_written_again(
         ("a, b)", "", ", b", "a"),
         ("x) { y }", "f(", ") {", "x"),
         ("append(x)", "", "end", "append(x)"),
+        ("late, then calculate(x)", "calc", "ulate(x)", "late, then calc"),
         ("ple is here", "exam", "ple is", ""),
         ("ination", "exam", "ple is", "ination"),
         ("x = 1", "", "", "x = 1"),

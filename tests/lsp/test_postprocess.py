@@ -18,6 +18,8 @@ from clover_lsp.postprocess.sentences import first_sentence
         ("a<file_sep>b", "a"),
         ("x</tool_call>", "x"),
         ("x</s>", "x"),
+        ("x<end_of_turn>", "x"),
+        ("x[/INST] y", "x"),
         ("你好<｜end▁of▁sentence｜>", "你好"),
         ("cut off <|im_en", "cut off "),
         ("cut off <|<|im", "cut off "),
@@ -173,6 +175,7 @@ def test_an_answer_cut_off_ends_with_a_word(answer: str, kept: str) -> None:
 )
 def test_one_sign_alone_is_not_worth_showing(answer: str, worth: bool) -> None:
     assert whitespace.is_worth_showing(answer) is worth
+    assert whitespace.is_worth_showing(answer, asked=True) is (worth or answer in ")。")
 
 
 @pytest.mark.parametrize(
@@ -218,11 +221,11 @@ def test_a_sentence(answer: str, before: str, kept: str) -> None:
     ],
 )
 def test_a_sentence_ends_once(answer: str, rest: str, kept: str) -> None:
-    assert cjk.without_full_stop(answer, rest, prose=True) == kept
+    assert cjk.without_full_stop(answer, rest, words=True) == kept
 
 
 def test_a_point_in_code_is_no_full_stop() -> None:
-    assert cjk.without_full_stop("x.", ")", prose=False) == "x."
+    assert cjk.without_full_stop("x.", ")", words=False) == "x."
 
 
 @pytest.mark.parametrize(
@@ -287,6 +290,10 @@ def test_lines_do_not_go_round(answer: str, kept: str) -> None:
         ("---", "", "---\n", "---"),
         ("x = 1", "", "x = 1\ntotal = 2\n", "x = 1"),
         ("a b", "a ", "", "a b"),
+        ("今天天气", "今天", "", "天气"),
+        ("看看", "看", "", "看看"),
+        (" forward", "for", "", " forward"),
+        (" and so", "and", "", " so"),
     ],
 )
 def test_the_lines_above_are_not_written_again(

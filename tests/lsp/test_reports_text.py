@@ -142,6 +142,7 @@ def test_the_rest_of_the_line_stands_once(marked: str, wrote: str, becomes: str)
         ("foo‖", "\t"),
         ("‖", " \n \n"),
         ("你好‖", " "),
+        ("你好‖", "\u3000\u200b"),
     ],
 )
 def test_what_cannot_be_seen_is_not_shown(marked: str, wrote: str, trigger: Trigger) -> None:

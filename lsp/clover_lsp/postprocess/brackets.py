@@ -27,8 +27,9 @@ _QUOTE = {'"': '"', "'": r"(?<![^\W_])'", "`": "`"}
 _STRINGS = "|".join(_QUOTE[quote] + rest.pattern for quote, rest in _REST.items())
 _SIGN = re.compile(f"[{_BRACKETS}<>]|{_STRINGS}")
 _OPEN_QUOTE = re.compile(f"{_STRINGS}|(?P<open>{'|'.join(_QUOTE.values())})")
-# `1)`, `a)`, `（2）` at the beginning of a line count and close nothing
-_NUMBER = re.compile(r"^([ \t]*)[(（]?[0-9A-Za-z一-十]{1,3}[)）]", re.MULTILINE)
+# `1)`, `a)`, `二）` count and close nothing
+_NUMBER = re.compile(r"(?:[0-9]{1,2}|[A-Za-z]|[一二三四五六七八九十])[)）]")
+_NUMBERED = re.compile(rf"^([ \t]*){_NUMBER.pattern}", re.MULTILINE)
 # what an editor puts right of the cursor by itself, and a statement's end behind it
 _ONLY_CLOSERS = re.compile(
     r"\s*(?:[)\]}>\"'`*_~|，。、；：！？…）」』】》〉”’]|\*/|-->)*[:;,.!?]?\s*"
@@ -57,15 +58,15 @@ def within_delimiter(answer: str, before: str, rest: str) -> str:
     return sign.join(pieces[:kept])
 
 
-def balanced(answer: str, before: str, after: str, *, prose: bool) -> str:
+def balanced(answer: str, before: str, after: str, *, words: bool) -> str:
     """The longest beginning of `answer` that leaves every pair of brackets around it a pair.
 
     `before` is the text left of the cursor, `after` the text right of it, as far as one looks. A
     bracket the answer opens is closed in it; one that stands open left of it may be closed if the
-    text right of it does not. In prose a closer alone may be anything: `1)`, a smile.
+    text right of it does not. In words, not code, quotes begin no strings and `1)` closes nothing.
     """
     angled = after.startswith(">")
-    quote = "" if prose else _open_quote(before)
+    quote = "" if words else _open_quote(before)
     own: list[tuple[str, int]] = []
     around: tuple[list[str], list[str]] | None = None
     for at, sign in _signs(answer, inside=quote):
@@ -74,27 +75,35 @@ def balanced(answer: str, before: str, after: str, *, prose: bool) -> str:
         elif sign not in _CLOSERS and not (angled and sign == ">"):
             continue
         elif own:
-            if own[-1][0] == sign:
-                own.pop()
-            elif not prose:
+            if own[-1][0] != sign:
                 break
+            own.pop()
         else:
-            around = around or _around(before, after, quote, prose=prose)
+            around = around or _around(before, after, quote, words=words)
             waiting, taken = around
             if waiting and waiting[-1] == sign:
                 waiting.pop()
                 if waiting[len(waiting) - len(taken) :] != taken:
                     return answer[:at]
-            elif not prose:
+            elif not words or not _counts(before, answer, at):
                 return answer[:at]
     return answer[: own[0][1]] if own else answer
 
 
-def _around(before: str, after: str, quote: str, *, prose: bool) -> tuple[list[str], list[str]]:
+def _counts(before: str, answer: str, at: int) -> bool:
+    """Whether the closer at `at` of `answer` is that of a number: `1)`."""
+    left = before[-3:] + answer[:at]
+    return any(
+        _NUMBER.fullmatch(left[-size:] + answer[at]) and not left[-size - 1 : -size].isalnum()
+        for size in (1, 2)
+    )
+
+
+def _around(before: str, after: str, quote: str, *, words: bool) -> tuple[list[str], list[str]]:
     """The closers that `before` waits for, the outermost first, and the last of them, which
     `after` has."""
-    if prose:
-        after = _NUMBER.sub(r"\1", after.partition("\n\n")[0])
+    if words:
+        after = _NUMBERED.sub(r"\1", after.partition("\n\n")[0])
     waiting = _waiting(before)
     left = list(waiting)
     opened: list[str] = []
@@ -113,7 +122,7 @@ def _around(before: str, after: str, quote: str, *, prose: bool) -> tuple[list[s
 
 def is_balanced(text: str) -> bool:
     """Whether each bracket in `text` has its partner in it."""
-    return balanced(text, "", "", prose=False) == text
+    return balanced(text, "", "", words=False) == text
 
 
 def unclosed(text: str) -> int:

@@ -35,10 +35,10 @@ def without_han_blanks(answer: str, before: str, rest: str) -> str:
     return shorter
 
 
-def without_full_stop(answer: str, rest: str, *, prose: bool) -> str:
+def without_full_stop(answer: str, rest: str, *, words: bool) -> str:
     """No end of a sentence before a sign that goes on with the sentence, ends it or closes it."""
     ahead = rest[:1]
-    if prose and _CLOSERS.match(rest):
+    if words and _CLOSERS.match(rest):
         ahead = _CLOSERS.sub("", rest, count=1)[:1] or ("." if rest[0] in ")]" else "")
     if ahead not in _SENTENCE_SIGNS and not (ahead and ahead in _FULL_WIDTH_CLOSERS):
         return answer

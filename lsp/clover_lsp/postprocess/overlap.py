@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from clover_lsp.postprocess.brackets import unclosed
 
-# so many signs of the text right of the cursor are its mark, and so few are none
-_TELLING, _LEAST = 10, 3
+# so many signs of the text right of the cursor are its mark, so many agree by chance only inside a
+# word, and fewer than the least are none
+_TELLING, _FEW, _LEAST = 10, 5, 3
 # so far a text is compared with what follows it
 _LONGEST = 500
 
 
 def without_overlap(answer: str, after: str) -> str:
-    """Cut the end of `answer` that `after` (the text right of the cursor) begins with."""
+    """Cut the end of `answer` that `after` (the text right of the cursor) begins with, and what
+    ends like that again.
+    """
+    while size := _overlap(answer, after):
+        answer = answer[:-size]
+    return answer
+
+
+def _overlap(answer: str, after: str) -> int:
     for size in range(min(len(answer), len(after), _LONGEST), 0, -1):
         if not answer.endswith(after[:size]) or _by_chance(answer, after, size):
             continue
-        kept = answer[:-size]
         # `g(x)` before `)` closes a bracket of its own: the two are not the same one
-        if unclosed(kept) <= unclosed(answer):
-            return kept
-    return answer
+        if unclosed(answer[:-size]) <= unclosed(answer):
+            return size
+    return 0
 
 
 def _by_chance(answer: str, after: str, size: int) -> bool:
@@ -43,7 +51,7 @@ def until_rest(answer: str, before: str, rest: str) -> str:
         return answer
     at = answer.find(start)
     while at >= 0:
-        if not (start[0].isalnum() and answer[at - 1 : at].isalnum()):
+        if len(start) >= _FEW or not (start[0].isalnum() and answer[at - 1 : at].isalnum()):
             return answer[:at]
         at = answer.find(start, at + 1)
     return answer

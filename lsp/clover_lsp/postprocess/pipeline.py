@@ -109,7 +109,7 @@ def _meeting(answer: str, place: Place) -> str:
     else:
         answer = overlap.until_rest(answer, before, rest)
     answer = overlap.without_overlap(answer, after)
-    answer = brackets.balanced(answer, place.above + before, after, prose=place.is_prose)
+    answer = brackets.balanced(answer, place.above + before, after, words=place.is_words)
     answer = overlap.without_next_line(answer, before, below)
-    answer = cjk.without_full_stop(answer, rest, prose=place.is_prose)
+    answer = cjk.without_full_stop(answer, rest, words=place.is_words)
     return cjk.without_han_blanks(answer, before, rest)

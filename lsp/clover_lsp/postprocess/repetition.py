@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from clover_lsp.postprocess.cjk import is_ideograph
+
 # so often a text stands behind itself before it is a loop, short ones and long ones
 _TIMES, _TIMES_LONG, _LONG = 4, 3, 10
 _LINES_TIMES = 3
@@ -51,8 +53,7 @@ def without_line_above(answer: str, before: str, above: str) -> str:
     is not written again either. Lines without a letter or digit (`}`, `---`) may repeat.
     """
     begun = before.strip()
-    # three signs and one that tells: `x =`, `- a`; less agrees by chance
-    if len(begun) >= 3 and _tells(begun) and answer.lstrip().startswith(begun):
+    if _is_echo(begun, answer):
         return answer.lstrip().removeprefix(begun)
     if begun and not answer.startswith("\n"):
         return answer
@@ -65,6 +66,16 @@ def without_line_above(answer: str, before: str, above: str) -> str:
             kept = lines[full[count - 1] + 1 :]
             return "\n".join(["", *kept] if begun and kept else kept)
     return answer
+
+
+def _is_echo(begun: str, answer: str) -> bool:
+    """Whether `answer` begins like its line did. Fewer than three signs agree by chance, of
+    ideographs fewer than two; ` for` does with ` forward`."""
+    rest = answer.lstrip().removeprefix(begun)
+    if not _tells(begun) or sum(1 + is_ideograph(sign) for sign in begun) < 3:
+        return False
+    new_word = answer[:1].isspace() and begun[-1].isalnum() and not is_ideograph(begun[-1])
+    return len(rest) < len(answer.lstrip()) and not (new_word and rest[:1].isalnum())
 
 
 def _tells(line: str) -> bool:

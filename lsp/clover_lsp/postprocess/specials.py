@@ -6,8 +6,9 @@ import re
 
 # a marker of some model's prompt, or the beginning of one where the answer was cut off
 _SPECIAL = re.compile(
-    r"<[|｜][^<>|｜\s]{1,40}[|｜]>|</?tool_call>|</s>|<\|?fim_[a-z]*(?:>|$)"
-    r"|<(?:file_sep|repo_name|gh_stars|EOT|endoftext)>|(?:<[|｜][a-zA-Z_]*)+$"
+    r"<[|｜][^<>|｜\s]{1,40}[|｜]>|</?(?:tool_call|think|start_of_turn|end_of_turn)>|</s>|\[/?INST\]"
+    r"|<(?:file_sep|repo_name|gh_stars|endoftext|bos|eos|pad|unk|PRE|SUF|MID|EOT)>"
+    r"|<\|?fim_[a-z]*(?:>|$)|(?:<[|｜][a-zA-Z_]*)+$"
 )
 _NEWLINE = re.compile(r"\r\n?")
 

@@ -56,10 +56,11 @@ def trimmed(answer: str, rest: str, *, at_line_end: bool, prose: bool) -> str:
     return bare + answer[len(bare) :][:1]
 
 
-def is_worth_showing(answer: str) -> bool:
-    """Whether there is something to see in `answer`: a word at least, or two signs."""
-    visible = "".join(answer.split())
-    return len(visible) > 1 or visible.isalnum()
+def is_worth_showing(answer: str, *, asked: bool = False) -> bool:
+    """Whether there is something to see in `answer`: a word at least or two signs, one sign for
+    who asked."""
+    visible = "".join(sign for sign in answer if sign.isprintable() and not sign.isspace())
+    return len(visible) > 1 or visible.isalnum() or (asked and bool(visible))
 
 
 def without_broken_word(answer: str) -> str:
