@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -129,15 +129,9 @@ def _last_line(above: str) -> str:
 
 
 def _fence(text: str, end: int) -> tuple[str, str]:
-    """The fence that is open at `end`, the start of a line, and its language; two "" for none.
-
-    Only lines that hold a fence are looked at: a long document costs little.
-    """
+    """The fence that is open at `end`, the start of a line, and its language; two "" for none."""
     fence = info = ""
-    for at in sorted([*_all(text, "```", end), *_all(text, "~~~", end)]):
-        found = _FENCE.match(text, at)
-        if not found or not _begins_line(text, at):
-            continue
+    for found in _fences(text, end):
         run, words = found["run"], found["info"].split()
         if not fence:
             fence, info = run, words[0].strip("{}.").lower() if words else ""
@@ -146,14 +140,32 @@ def _fence(text: str, end: int) -> tuple[str, str]:
     return fence, info
 
 
-def _all(text: str, sign: str, end: int) -> Iterator[int]:
-    """Where runs of `sign` begin before `end`."""
-    at = text.find(sign, 0, end)
+def _fences(text: str, end: int) -> Sequence[re.Match[str]]:
+    """The lines before `end` that may open or close a block of code, in order.
+
+    Where no block can stand inside another, those from the last on that names a language: it opens
+    one, whatever is above. So a long document is searched, but not read.
+    """
+    if text.find("~~~", 0, end) >= 0:
+        return sorted([*_runs(text, "```", end), *_runs(text, "~~~", end)], key=re.Match.start)
+    nested = text.find("````", 0, end) >= 0
+    found: list[re.Match[str]] = []
+    for fence in _runs(text, "```", end):
+        found.append(fence)
+        if not nested and fence["info"].strip():
+            break
+    return found[::-1]
+
+
+def _runs(text: str, sign: str, end: int) -> Iterator[re.Match[str]]:
+    """The lines before `end` that begin with `sign`, the last first."""
+    at = text.rfind(sign, 0, end)
     while at >= 0:
-        yield at
-        while text.startswith(sign[0], at):
-            at += 1
-        at = text.find(sign, at, end)
+        while at and text[at - 1] == sign[0]:
+            at -= 1
+        if (found := _FENCE.match(text, at)) and _begins_line(text, at):
+            yield found
+        at = text.rfind(sign, 0, at)
 
 
 def _begins_line(text: str, at: int) -> bool:
