@@ -162,6 +162,8 @@ def test_an_answer_ends_where_the_rest_of_the_line_begins(
         ("x = 1  ", "foo(x)", "foo(x)\n", ""),
         ("", "第二行", "第二行\n第三行\n", ""),
         ("", "}", "}\n", "}"),
+        ("", "  a do\n  end", "end\n", "  a do\n  end"),
+        ("", "<p>\n</p>", "</p>\n", "<p>\n</p>"),
         ("", "return", "returned\n", "return"),
         ("", "a", "", "a"),
     ],

@@ -293,6 +293,9 @@ def test_lines_do_not_go_round(answer: str, kept: str) -> None:
         ("今天天气", "今天", "", "天气"),
         ("看看", "看", "", "看看"),
         (" forward", "for", "", " forward"),
+        (" return_value", "return", "", " return_value"),
+        ("  end", "", "    end\n", "  end"),
+        ("</div>", "", "  </div>\n", "</div>"),
         (" and so", "and", "", " so"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from clover_lsp.postprocess.brackets import unclosed
 
 # so many signs of the text right of the cursor are its mark, so many agree by chance only inside a
@@ -9,6 +11,7 @@ from clover_lsp.postprocess.brackets import unclosed
 _TELLING, _FEW, _LEAST = 10, 5, 3
 # so far a text is compared with what follows it
 _LONGEST = 500
+_BLOCK_END = re.compile(r"\s*(?:end\w*|fi|done|esac|</[^<>]*>)[\s;,)]*")
 
 
 def without_overlap(answer: str, after: str) -> str:
@@ -66,11 +69,11 @@ def _word(text: str) -> str:
 def without_next_line(answer: str, before: str, below: str) -> str:
     """Cut `answer` before the line that stands next in the document already.
 
-    `before` is the line left of the cursor, `below` the text after the cursor's line. Lines without
-    a letter or digit (`}`, `---`) may repeat.
+    `before` is the line left of the cursor, `below` the text after the cursor's line. Lines that
+    tell nothing may repeat.
     """
     following = next((line for line in map(_bare, below.split("\n")) if line), "")
-    if not any(sign.isalnum() for sign in following):
+    if not is_telling(following):
         return answer
     lines = answer.split("\n")
     for number, line in enumerate(lines):
@@ -78,6 +81,12 @@ def without_next_line(answer: str, before: str, below: str) -> str:
         if same or (number == 0 and _bare(before + line) == following):
             return "\n".join(lines[:number])
     return answer
+
+
+def is_telling(line: str) -> bool:
+    """Whether a line says something: a letter or digit at least, and more than that a block ends
+    (`}`, `---`, `end`, `</div>` say nothing)."""
+    return any(map(str.isalnum, line)) and not _BLOCK_END.fullmatch(line)
 
 
 def _bare(line: str) -> str:

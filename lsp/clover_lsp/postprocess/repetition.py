@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from clover_lsp.postprocess.cjk import is_ideograph
+from clover_lsp.postprocess.overlap import is_telling
 
 # so often a text stands behind itself before it is a loop, short ones and long ones
 _TIMES, _TIMES_LONG, _LONG = 4, 3, 10
@@ -41,7 +44,7 @@ def without_loops(answer: str) -> str:
         for start in range(len(lines) - _LINES_TIMES * size + 1):
             block = lines[start : start + size]
             whole = block * _LINES_TIMES
-            if lines[start : start + len(whole)] == whole and any(map(_tells, block)):
+            if lines[start : start + len(whole)] == whole and any(map(is_telling, block)):
                 return "\n".join(lines[: start + size])
     return answer
 
@@ -50,7 +53,7 @@ def without_line_above(answer: str, before: str, above: str) -> str:
     """The answer without the lines it begins with that stand right above it already.
 
     `before` is the line left of the cursor, `above` the lines above. What the cursor's line holds
-    is not written again either. Lines without a letter or digit (`}`, `---`) may repeat.
+    is not written again either. Lines that tell nothing may repeat.
     """
     begun = before.strip()
     if _is_echo(begun, answer):
@@ -62,7 +65,7 @@ def without_line_above(answer: str, before: str, above: str) -> str:
     full = [number for number, line in enumerate(lines) if line.strip()]
     written = [lines[number].strip() for number in full]
     for count in range(min(len(upper), len(written), _MOST_LINES), 0, -1):
-        if written[:count] == upper[-count:] and any(map(_tells, written[:count])):
+        if written[:count] == upper[-count:] and any(map(is_telling, written[:count])):
             kept = lines[full[count - 1] + 1 :]
             return "\n".join(["", *kept] if begun and kept else kept)
     return answer
@@ -72,11 +75,7 @@ def _is_echo(begun: str, answer: str) -> bool:
     """Whether `answer` begins like its line did. Fewer than three signs agree by chance, of
     ideographs fewer than two; ` for` does with ` forward`."""
     rest = answer.lstrip().removeprefix(begun)
-    if not _tells(begun) or sum(1 + is_ideograph(sign) for sign in begun) < 3:
+    if not is_telling(begun) or sum(1 + is_ideograph(sign) for sign in begun) < 3:
         return False
     new_word = answer[:1].isspace() and begun[-1].isalnum() and not is_ideograph(begun[-1])
-    return len(rest) < len(answer.lstrip()) and not (new_word and rest[:1].isalnum())
-
-
-def _tells(line: str) -> bool:
-    return any(map(str.isalnum, line))
+    return len(rest) < len(answer.lstrip()) and not (new_word and re.match(r"\w", rest))
