@@ -30,15 +30,17 @@ def within_block(answer: str, before: str) -> str:
         if not line.strip():
             continue
         depth = len(blanks(line).expandtabs(4))
-        if opened and inside and depth == base and _CLOSING.match(line):
-            if not _PARTING.match(line) and not line.rstrip().endswith(_OPENERS):
-                return "\n".join(lines[: number + 1])
-            continue
-        leaves = depth < base or (opened and inside and depth == base and not _PARTING.match(line))
-        if leaves:
-            return "\n".join(lines[:number])
+        ends = opened and inside and depth == base and not _parts(line)
+        if ends or depth < base:
+            return "\n".join(lines[: number + bool(ends and _CLOSING.match(line))])
         inside = inside or depth > base
     return answer
+
+
+def _parts(line: str) -> bool:
+    """Whether the line ends one part of a block and begins the next: `except:`, `} else {`."""
+    goes_on = _CLOSING.match(line) and line.rstrip().endswith(_OPENERS)
+    return bool(goes_on or _PARTING.match(line))
 
 
 def within_section(answer: str, before: str) -> str:
