@@ -45,6 +45,7 @@ def test_most_lines_tell(text: str, style: Indentation | None) -> None:
         ("if a:", "\n    b", TWO, "\n  b"),
         ("- a", "\n  - b", FOUR, "\n    - b"),
         ("x = foo(a,", "\n        b)", FOUR, "\n        b)"),
+        ("x = foo(", "\n        b)", FOUR, "\n        b)"),
         ("def f():", "\n    x = foo(a,\n            b)", FOUR, "\n    x = foo(a,\n            b)"),
         ("", "```\n\tx\n```\n\ty", FOUR, "```\n\tx\n```\n    y"),
         ("x = ", "1", TABS, "1"),

@@ -11,6 +11,8 @@ from itertools import pairwise
 _WIDTHS = (2, 3, 4, 8)
 # what a line that opens a block ends with: the next one is indented by one step
 _OPENERS = (":", "{", "(", "[")
+# arguments on lines of their own are indented as one likes
+_BLOCK_OPENERS = (":", "{")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
 _FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 
@@ -123,7 +125,7 @@ def _step(lines: list[str], tab: int) -> int | None:
     steps = {
         _width(lower, tab) - _width(upper, tab)
         for upper, lower in pairwise(line for line in lines if line.strip())
-        if upper.rstrip().endswith(_OPENERS) or (_ITEM.match(upper) and _ITEM.match(lower))
+        if upper.rstrip().endswith(_BLOCK_OPENERS) or (_ITEM.match(upper) and _ITEM.match(lower))
     }
     steps = {step for step in steps if step > 0}
     return steps.pop() if len(steps) == 1 else None

@@ -6,7 +6,7 @@ import re
 
 # a list item's sign, with its box and the blanks behind it; also `1、` and `（1）`
 ITEM = re.compile(
-    r"(?P<indent>[ \t]*)(?P<sign>[-*+•]|(?P<number>\d{1,9})(?P<dot>[.)、])|[（(]\d{1,3}[）)])"
+    r"(?P<indent>[ \t]*)(?P<sign>[-*+•]|(?P<open>[（(]?)(?P<number>\d{1,9})(?P<close>[.)、）]))"
     r"(?:[ \t]+\[[ xX]\](?=[ \t]|$))?(?:[ \t]+|$|(?<=[、）]))"
 )
 _BOX = re.compile(r"\[[ xX]\](?:[ \t]+|$)")
@@ -81,15 +81,15 @@ def _siblings(lines: list[str]) -> dict[int, list[str]]:
 
 
 def _next_sign(item: re.Match[str], siblings: list[str]) -> str:
-    if not siblings:
+    """The sign of an item behind its siblings; its own where it is the first."""
+    last = ITEM.match(siblings[-1]) if siblings else None
+    if not last:
         return item["sign"]
-    last = ITEM.match(siblings[-1])
-    if last is None or last["number"] is None:
-        return siblings[-1] if item["number"] is None or last is None else item["sign"]
-    number = int(last["number"])
+    if not last["number"]:
+        return last["sign"]
     # `1.` in front of every item is a style too
-    step = 0 if len(siblings) > 1 and siblings[-2] == siblings[-1] else 1
-    return f"{number + step}{last['dot']}"
+    step = 0 if siblings[-2:-1] == siblings[-1:] else 1
+    return f"{last['open']}{int(last['number']) + step}{last['close']}"
 
 
 def within_table(answer: str, before: str, rest: str, above: str, below: str) -> str:
