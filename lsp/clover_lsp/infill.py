@@ -117,8 +117,10 @@ def _word_letter(sign: str) -> bool:
 
 
 def _style(place: Place, text: str) -> Indentation | None:
-    """How the lines near the cursor are indented, or else those the document begins with."""
-    near = indentation_of(place.lines)
+    """How a list is indented as far as it is there, or else the lines near the cursor, or else
+    those the document begins with."""
+    begun = place.above.rpartition("\n\n")[2].split("\n") if place.is_prose else []
+    near = indentation_of(begun) or indentation_of(place.lines)
     if near or place.fence:
         return near
     return indentation_of(with_newlines(text[:HEAD_CHARS]).split("\n"))

@@ -49,6 +49,8 @@ def test_most_lines_tell(text: str, style: Indentation | None) -> None:
         ("def f():", "\n    x = foo(a,\n            b)", FOUR, "\n    x = foo(a,\n            b)"),
         ("", "```\n\tx\n```\n\ty", FOUR, "```\n\tx\n```\n    y"),
         ("x = ", "1", TABS, "1"),
+        (" ", "* text", TABS, "* text"),
+        ("int f(int a,", "\n\t\t     int b)", FOUR, "\n\t\t     int b)"),
         ("if a:", "\n  b", None, "\n  b"),
     ],
 )

@@ -159,6 +159,7 @@ def test_an_answer_that_was_cut_off_ends_with_a_word() -> None:
         ("- a‖", "\t", "\n\t- b"),
         ("- a‖", None, "\n  - b"),
         ("- a\n   - b\n- c‖", "    ", "\n   - b"),
+        ("- a\n  - b\n  - c\n\n- a\n    - b\n- c‖", None, "\n    - b"),
     ],
 )
 def test_the_editor_s_indentation_holds_where_the_document_has_none(

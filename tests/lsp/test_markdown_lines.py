@@ -18,7 +18,7 @@ from clover_lsp.postprocess import markdown_lines as rules
         ("- [ ] ", "[ ] milk", "milk"),
         ("-", "- milk", " milk"),
         ("## ", "## Title", "Title"),
-        ("#", "# Title", " Title"),
+        ("#", "# Title", "# Title"),
         ("> ", "> quoted", "quoted"),
         ("1、", "1、第一项", " 第一项"),
         ("- ", "milk", "milk"),

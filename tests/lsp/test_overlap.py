@@ -78,8 +78,16 @@ def test_a_string_ends_where_the_editor_ends_it(
         ("x = ", "", "y)", "y"),
         ("x = ", "", "f(a, [1", "f"),
         ("x = ", "", "f(a) + g(b, h(c)", "f(a) + g"),
-        ("if x ", "\n}", "{", ""),
+        ("if x ", "\n}", "{", "{"),
+        ("{\n  if x ", "\n}", "{", ""),
         ("f('", "', b)", "a', c", "a', c"),
+        ("", "\n    a,\n)", "x = f(", "x = f("),
+        ("", "\n    a,\n)", "x = g(f(", "x = g(f"),
+        ("{\n", "\n    a\n  }\n}", "  if x {", "  if x {"),
+        ("{\n", "\n}", "  if x {", "  if x "),
+        ("f([{ x: 3", "\n  { x: 4 },\n])", "5 },", "5 },"),
+        ("f([{ x: 3", "\n  { x: 4 },\n])", "5 }]", "5 }"),
+        ("fn f<'a>(b: &'a str", " {", ", c: &'a str) -> d", ", c: &'a str) -> d"),
     ],
 )
 def test_brackets_of_code_stay_pairs(before: str, after: str, answer: str, kept: str) -> None:

@@ -315,7 +315,8 @@ def test_the_lines_above_are_not_written_again(
         ("\n  a\nend\nb", "while x do", "\n  a\nend"),
         ("a\n    b\nc", "    ", "a\n    b"),
         ("a\nb", "", "a\nb"),
-        ("x = [\n  1,\n]\ny = 1", "", "x = [\n  1,\n]"),
+        ("x = [\n  1,\n]\ny = 1", "", "x = [\n  1,\n]\ny = 1"),
+        ("\n  1,\n]\ny = 1", "x = [", "\n  1,\n]"),
         ("\n\n    a", "    b", "\n\n    a"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 PAIRS = {
     "(": ")",
@@ -22,8 +23,9 @@ _QUOTES = "\"'`"
 _DELIMITERS = ('"""', "'''", "```", "**", "__", "~~", '"', "'", "`")
 _BRACKETS = re.escape("".join([*PAIRS, *PAIRS.values()]))
 _REST = {quote: re.compile(rf"(?:\\.|[^\\\n{quote}])*{quote}") for quote in _QUOTES}
-# an apostrophe stands behind a letter; a quote without its partner on the line is no string
-_QUOTE = {'"': '"', "'": r"(?<![^\W_])'", "`": "`"}
+# an apostrophe stands behind a letter, a lifetime of Rust behind `&` or `<`; a quote without its
+# partner on the line is no string
+_QUOTE = {'"': '"', "'": r"(?<![^\W_])(?<![&<])'", "`": "`"}
 _STRINGS = "|".join(_QUOTE[quote] + rest.pattern for quote, rest in _REST.items())
 _SIGN = re.compile(f"[{_BRACKETS}<>]|{_STRINGS}")
 _OPEN_QUOTE = re.compile(f"{_STRINGS}|(?P<open>{'|'.join(_QUOTE.values())})")
@@ -62,13 +64,14 @@ def balanced(answer: str, before: str, after: str, *, words: bool) -> str:
     """The longest beginning of `answer` that leaves every pair of brackets around it a pair.
 
     `before` is the text left of the cursor, `after` the text right of it, as far as one looks. A
-    bracket the answer opens is closed in it; one that stands open left of it may be closed if the
-    text right of it does not. In words, not code, quotes begin no strings and `1)` closes nothing.
+    bracket the answer opens is closed in it, or by `after` if that closes more than is open; one
+    that stands open left of the cursor may be closed if `after` does not. In words, not code,
+    quotes begin no strings and `1)` closes nothing.
     """
     angled = after.startswith(">")
     quote = "" if words else _open_quote(before)
     own: list[tuple[str, int]] = []
-    around: tuple[list[str], list[str]] | None = None
+    around: _Around | None = None
     for at, sign in _signs(answer, inside=quote):
         if sign in PAIRS or (angled and sign == "<"):
             own.append((PAIRS.get(sign, ">"), at))
@@ -76,18 +79,57 @@ def balanced(answer: str, before: str, after: str, *, words: bool) -> str:
             continue
         elif own:
             if own[-1][0] != sign:
-                break
+                return answer[: own[0][1]]
             own.pop()
         else:
-            around = around or _around(before, after, quote, words=words)
-            waiting, taken = around
-            if waiting and waiting[-1] == sign:
-                waiting.pop()
-                if waiting[len(waiting) - len(taken) :] != taken:
-                    return answer[:at]
-            elif not words or not _counts(before, answer, at):
+            around = around or _Around.of(before, after, quote, words=words)
+            if not around.closes(sign) and not (words and _counts(before, answer, at)):
                 return answer[:at]
-    return answer[: own[0][1]] if own else answer
+    if own:
+        around = around or _Around.of(before, after, quote, words=words)
+        kept = around.closed_of([closer for closer, _ in own])
+        return answer[: own[kept][1]] if kept < len(own) else answer
+    return answer
+
+
+@dataclass(slots=True)
+class _Around:
+    """What the brackets around an answer wait for: the closers that text left of it needs, the
+    outermost first, with whether the text right of it has them; and those it has beyond that."""
+
+    waiting: list[tuple[str, bool]]
+    spare: list[str]
+
+    @classmethod
+    def of(cls, before: str, after: str, quote: str, *, words: bool) -> _Around:
+        if words:
+            after = _NUMBERED.sub(r"\1", after.partition("\n\n")[0])
+        waiting = _waiting(before)
+        open_ones, had, spare = list(range(len(waiting))), set[int](), list[str]()
+        for sign in _unopened(after, quote):
+            alike = [place for place, each in enumerate(open_ones) if waiting[each] == sign]
+            if not alike:
+                spare.append(sign)
+                continue
+            # what stands open inside of that is closed nowhere
+            del open_ones[alike[-1] + 1 :]
+            # of brackets alike, one behind the other, the outermost has it
+            place = alike[-1]
+            while place and waiting[open_ones[place - 1]] == sign:
+                place -= 1
+            had.add(open_ones.pop(place))
+        return cls([(sign, each in had) for each, sign in enumerate(waiting)], spare)
+
+    def closes(self, sign: str) -> bool:
+        """Whether an answer may close the innermost bracket with `sign`; it is closed then."""
+        if not self.waiting or self.waiting[-1] != (sign, False):
+            return False
+        self.waiting.pop()
+        return True
+
+    def closed_of(self, own: list[str]) -> int:
+        """How many brackets an answer may leave open, that wait for the closers `own`."""
+        return next(n for n in range(len(own), -1, -1) if self.spare[:n] == own[:n][::-1])
 
 
 def _counts(before: str, answer: str, at: int) -> bool:
@@ -97,27 +139,6 @@ def _counts(before: str, answer: str, at: int) -> bool:
         _NUMBER.fullmatch(left[-size:] + answer[at]) and not left[-size - 1 : -size].isalnum()
         for size in (1, 2)
     )
-
-
-def _around(before: str, after: str, quote: str, *, words: bool) -> tuple[list[str], list[str]]:
-    """The closers that `before` waits for, the outermost first, and the last of them, which
-    `after` has."""
-    if words:
-        after = _NUMBERED.sub(r"\1", after.partition("\n\n")[0])
-    waiting = _waiting(before)
-    left = list(waiting)
-    opened: list[str] = []
-    for _, sign in _signs(after, quote):
-        if not left:
-            break
-        if sign in PAIRS:
-            opened.append(PAIRS[sign])
-        elif opened:
-            if opened[-1] == sign:
-                opened.pop()
-        elif left[-1] == sign:
-            left.pop()
-    return waiting, waiting[len(left) :]
 
 
 def is_balanced(text: str) -> bool:
@@ -139,6 +160,18 @@ def _waiting(text: str) -> list[str]:
         elif waiting and waiting[-1] == sign:
             waiting.pop()
     return waiting
+
+
+def _unopened(text: str, inside: str) -> Iterator[str]:
+    """The closers of `text` that nothing in it opens."""
+    opened: list[str] = []
+    for _, sign in _signs(text, inside):
+        if sign in PAIRS:
+            opened.append(PAIRS[sign])
+        elif not opened and sign in _CLOSERS:
+            yield sign
+        elif opened and opened[-1] == sign:
+            opened.pop()
 
 
 def _signs(text: str, inside: str = "") -> Iterator[tuple[int, str]]:

@@ -82,7 +82,8 @@ def indented_as(answer: str, before: str, style: Indentation | None) -> str:
 
 def _first(line: str, before: str, convert: Callable[[str], str]) -> str:
     """The first line's part of an indentation that begins left of the cursor."""
-    return convert(before + line).removeprefix(convert(before + "x").removesuffix("x"))
+    whole = convert(before + line)
+    return whole.removeprefix(before) if whole.startswith(before) else line
 
 
 def _to_tabs(lines: list[str], style: Indentation) -> Callable[[str], str]:
@@ -107,7 +108,10 @@ def _to_spaces(lines: list[str], style: Indentation) -> Callable[[str], str]:
     scaled = step and step != style.width and all((width - base) % step == 0 for width in widths)
 
     def convert(line: str) -> str:
-        head, text = blanks(line).expandtabs(style.width), line.lstrip(" \t")
+        head, text = blanks(line), line.lstrip(" \t")
+        if " " in head and "\t" in head:
+            return line  # aligned with something, whatever a tab's width is there
+        head = head.expandtabs(style.width)
         deeper = len(head) - base
         if scaled and step and deeper > 0:
             head = " " * (base + deeper // step * style.width)

@@ -10,7 +10,7 @@ ITEM = re.compile(
     r"(?:[ \t]+\[[ xX]\](?=[ \t]|$))?(?:[ \t]+|$|(?<=[、）]))"
 )
 _BOX = re.compile(r"\[[ xX]\](?:[ \t]+|$)")
-_OPENING = re.compile(r"[ \t]*(?:#{1,6}|(?:>[ \t]?)+)(?:[ \t]+|$)")
+_OPENING = re.compile(r"[ \t]*(?:#{1,6}|(?:>[ \t]?)+)[ \t]+")
 _PIPE = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"[ \t]*(?:---|\+\+\+)[ \t]*$")
 

@@ -24,7 +24,7 @@ def within_block(answer: str, before: str) -> str:
     lines = answer.split("\n")
     first = before + lines[0]
     base = len((blanks(first) if first.strip() else before).expandtabs(4))
-    opened = first.rstrip().endswith(_OPENERS)
+    opened = bool(before.strip()) and first.rstrip().endswith(_OPENERS)
     inside = False
     for number, line in enumerate(lines[1:], 1):
         if not line.strip():
