@@ -56,6 +56,7 @@ def test_a_comment_is_begun_once(before: str, answer: str, comment: str, kept: s
         ("（1）甲\n（2）乙\n", "", "（1）丙", "（3）丙"),
         ("(1) a\n", "", "2. b", "(2) b"),
         ("- a\n", "", "1. b", "- b"),
+        ("1. a\n\n- b\n- c\n\n", "", "2. d", "2. d"),
         ("- a\n", "", "* b", "- b"),
         ("* a\n  - b\n", "", "- c", "* c"),
         ("* a\n  - b\n", "", "  * c", "  - c"),

@@ -80,6 +80,7 @@ def test_a_string_ends_where_the_editor_ends_it(
         ("x = ", "", "f(a) + g(b, h(c)", "f(a) + g"),
         ("if x ", "\n}", "{", "{"),
         ("{\n  if x ", "\n}", "{", ""),
+        ("{\n s: [\n {\n  ", "\n  a\n }\n }\n ]\n}", "label: {", "label: {"),
         ("f('", "', b)", "a', c", "a', c"),
         ("", "\n    a,\n)", "x = f(", "x = f("),
         ("", "\n    a,\n)", "x = g(f(", "x = g(f"),

@@ -197,6 +197,9 @@ def test_one_sign_alone_is_not_worth_showing(answer: str, worth: bool) -> None:
         ("没有句号", "", "没有句号"),
         ("……然后走了。再见。", "他", "……然后走了。"),
         ("no end", "", "no end"),
+        ("modules (`mod { ... }`). Then", "", "modules (`mod { ... }`)."),
+        ("it (see A. See B) is. Then", "", "it (see A. See B) is."),
+        ("[¹] … and others. Then", "", "[¹] … and others."),
     ],
 )
 def test_a_sentence(answer: str, before: str, kept: str) -> None:
@@ -254,6 +257,7 @@ def test_no_blank_between_ideographs(answer: str, before: str, rest: str, kept: 
         ("哈哈哈", "哈哈哈"),
         ("0, 0, 0, 0, 0, 0", "0, 0, 0, 0, 0, 0"),
         ("-" * 40, "-" * 40),
+        ("id=XXXXXXXXXXXX", "id=XXXXXXXXXXXX"),
         ("had had", "had had"),
     ],
 )

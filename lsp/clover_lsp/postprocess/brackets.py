@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -95,21 +96,21 @@ def balanced(answer: str, before: str, after: str, *, words: bool) -> str:
 @dataclass(slots=True)
 class _Around:
     """What the brackets around an answer wait for: the closers that text left of it needs, the
-    outermost first, with whether the text right of it has them; and those it has beyond that."""
+    outermost first, with whether the text right of it has them; and how many that has more."""
 
     waiting: list[tuple[str, bool]]
-    spare: list[str]
+    spare: Counter[str]
 
     @classmethod
     def of(cls, before: str, after: str, quote: str, *, words: bool) -> _Around:
         if words:
             after = _NUMBERED.sub(r"\1", after.partition("\n\n")[0])
         waiting = _waiting(before)
-        open_ones, had, spare = list(range(len(waiting))), set[int](), list[str]()
-        for sign in _unopened(after, quote):
+        unopened = list(_unopened(after, quote))
+        open_ones, had = list(range(len(waiting))), set[int]()
+        for sign in unopened:
             alike = [place for place, each in enumerate(open_ones) if waiting[each] == sign]
             if not alike:
-                spare.append(sign)
                 continue
             # what stands open inside of that is closed nowhere
             del open_ones[alike[-1] + 1 :]
@@ -118,6 +119,7 @@ class _Around:
             while place and waiting[open_ones[place - 1]] == sign:
                 place -= 1
             had.add(open_ones.pop(place))
+        spare = Counter(unopened) - Counter(waiting)
         return cls([(sign, each in had) for each, sign in enumerate(waiting)], spare)
 
     def closes(self, sign: str) -> bool:
@@ -129,7 +131,7 @@ class _Around:
 
     def closed_of(self, own: list[str]) -> int:
         """How many brackets an answer may leave open, that wait for the closers `own`."""
-        return next(n for n in range(len(own), -1, -1) if self.spare[:n] == own[:n][::-1])
+        return next(n for n in range(len(own), -1, -1) if Counter(own[:n]) <= self.spare)
 
 
 def _counts(before: str, answer: str, at: int) -> bool:

@@ -81,14 +81,17 @@ def _siblings(lines: list[str]) -> dict[int, list[str]]:
 
 
 def _next_sign(item: re.Match[str], siblings: list[str]) -> str:
-    """The sign of an item behind its siblings; its own where it is the first."""
-    last = ITEM.match(siblings[-1]) if siblings else None
-    if not last:
+    """The sign of an item behind its siblings, those of its kind if there are any; its own where it
+    is the first."""
+    items = [found for sign in siblings if (found := ITEM.match(sign))]
+    alike = [each for each in items if bool(each["number"]) == bool(item["number"])] or items
+    if not alike:
         return item["sign"]
+    last = alike[-1]
     if not last["number"]:
         return last["sign"]
     # `1.` in front of every item is a style too
-    step = 0 if siblings[-2:-1] == siblings[-1:] else 1
+    step = 0 if [each["sign"] for each in alike[-2:-1]] == [last["sign"]] else 1
     return f"{last['open']}{int(last['number']) + step}{last['close']}"
 
 

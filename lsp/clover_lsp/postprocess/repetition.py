@@ -17,11 +17,11 @@ _MOST_LINES = 10
 def without_line_loop(line: str) -> str:
     """A line that ends in the same words over and over, with them once.
 
-    Signs and digits may repeat: a rule, a row of zeros.
+    Signs and digits may repeat, and one letter: a rule, a row of zeros, `XXXX`.
     """
     for size in range(2, min(_LONGEST, len(line) // 2) + 1):
         unit = line[-size:]
-        if unit != line[-2 * size : -size] or sum(map(str.isalpha, unit)) < 2:
+        if unit != line[-2 * size : -size] or len(set(filter(str.isalpha, unit))) < 2:
             continue
         start = len(line) - size
         while start and line[start - 1] == line[start - 1 + size]:
