@@ -119,8 +119,10 @@ async def complete(
     from dataclasses import replace
 
     from clover_lsp.infill import Trigger, plan, settle
+    from clover_lsp.languages import language_of
 
-    request = plan(document.text, offset, trigger=Trigger.INVOKED, document=document.uri)
+    asked, language = Trigger.INVOKED, language_of(cursor.path)
+    request = plan(document.text, offset, language, trigger=asked, document=document.uri)
     # no deadline: it may have to wait until the engine has loaded
     request = replace(request, deadline_ms=None, watch=watch is not None)
     try:
@@ -129,7 +131,9 @@ async def complete(
         ms = (time.perf_counter() - start) * 1000
     finally:
         await client.close()
-    text = settle(document.text, offset, filled.fills[0].text, trigger=Trigger.INVOKED) or ""
+    fill = filled.fills[0]
+    text = settle(document.text, offset, fill.text, language, trigger=asked, finish=fill.finish)
+    text = text or ""
     if watch:
         watch.finish(filled, [text])
     return _answer(text.replace("\n", document.eol), filled, ms, cursor)

@@ -141,7 +141,9 @@ class InlineCompletion:
                 return None
             # a job begun some keystrokes ago may have gone another way than they did
             if (rest := job.rest(canvas)) is not None:
-                return infill.settle(document.text, offset, rest, trigger=trigger)
+                return infill.settle(
+                    document.text, offset, rest, document.language, trigger=trigger
+                )
         return None
 
     def _begin(self, desk: Desk, request: CanvasRequest, document: Document, offset: int) -> Job:

@@ -13,7 +13,7 @@ from clover_engine.api import CanvasRequest, Draft, Filled, Priority
 from clover_engine.errors import Cancelled, CloverError, RequestError
 from clover_lsp.documents import Document, Documents
 from clover_lsp.exclusions import refusal
-from clover_lsp.infill import PROSE
+from clover_lsp.languages import language
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.progress import Report, with_progress
 from clover_lsp.settings import Settings
@@ -57,7 +57,7 @@ class SpanFilling:
 
         Prose only: in code `{{…}}` mostly belongs to some other language.
         """
-        if document is None or document.language not in PROSE | MARKDOWN:
+        if document is None or not language(document.language).prose:
             return []
         spans = await self._offered(document)
         by_line = {document.content.line_of(span.start): span for span in reversed(spans)}

@@ -6,16 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clover_engine.api import CanvasRequest, Hole, Literal, Priority
+from clover_engine.api import CanvasRequest, Finish, Hole, Literal, Priority
 from clover_lsp.infill import LEFT_CHARS, STEP_CHARS, Trigger, inside_word, plan, settle, warm
+from tests.support.cursor import asking, at_cursor, typing
 
-CURSOR = "‖"
 lines = st.text(st.sampled_from("ab ()[]\"'`,:;。」\t\r\n\ud83d😀|<>_"), max_size=40)
-
-
-def at_cursor(marked: str) -> tuple[str, int]:
-    before, _, after = marked.partition(CURSOR)
-    return before + after, len(before)
 
 
 def parts(request: CanvasRequest) -> tuple[str, Hole, str]:
@@ -26,12 +21,10 @@ def parts(request: CanvasRequest) -> tuple[str, Hole, str]:
     return left.text, hole, right.text
 
 
-def asked(marked: str, trigger: Trigger = Trigger.AUTOMATIC) -> tuple[str, Hole, str]:
-    return parts(plan(*at_cursor(marked), trigger=trigger))
-
-
-def shown(marked: str, filled: str, trigger: Trigger = Trigger.AUTOMATIC) -> str | None:
-    return settle(*at_cursor(marked), filled, trigger=trigger)
+def asked(
+    marked: str, trigger: Trigger = Trigger.AUTOMATIC, language: str = ""
+) -> tuple[str, Hole, str]:
+    return parts(plan(*at_cursor(marked), language, trigger=trigger))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +48,23 @@ def test_typing_asks_for_a_line_and_asking_for_a_paragraph() -> None:
     assert automatic.stop == ("\n",)
     assert invoked.stop == ("\n\n",)
     assert invoked.max_tokens > automatic.max_tokens
+
+
+@pytest.mark.parametrize("marked", ["# ‖", "> ‖", "| ‖", "| ‖ |", "---\ntitle: ‖\n---\n"])
+def test_where_lines_stand_alone_one_is_asked_for(marked: str) -> None:
+    _, hole, _ = asked(marked, Trigger.INVOKED, "markdown")
+    assert hole.stop == ("\n",)
+    assert hole.max_tokens <= 32
+
+
+def test_in_prose_a_sentence_is_asked_for() -> None:
+    assert asked("The plan‖", language="markdown")[1].max_tokens <= 32
+    assert asked("x = ‖", language="python")[1].max_tokens > 32
+
+
+def test_in_a_block_of_code_its_end_is_a_stop() -> None:
+    _, hole, _ = asked("````\nx = ‖\n````\n", Trigger.INVOKED, "markdown")
+    assert hole.stop == ("\n\n", "\n````")
 
 
 @pytest.mark.parametrize("trigger", Trigger)
@@ -110,12 +120,57 @@ def test_half_a_pair_does_not_reach_the_engine() -> None:
     ],
 )
 def test_what_typing_shows(marked: str, filled: str, expected: str | None) -> None:
-    assert shown(marked, filled) == expected
+    assert typing(marked, filled) == expected
 
 
-def test_asking_shows_lines_up_to_what_follows() -> None:
-    body = "\n    y = 1\n    return y"
-    assert shown("def f():‖\n    return y\n", body, Trigger.INVOKED) == "\n    y = 1"
+@pytest.mark.parametrize(
+    ("marked", "filled", "language", "expected"),
+    [
+        ("def f():‖\n    return y\n", "\n    y = 1\n    return y", "python", "\n    y = 1"),
+        ("for x in y:‖", "\n    a\nb", "python", "\n    a"),
+        ("x = 1‖", "\n\n\n\ny = 2", "python", "\n\ny = 2"),
+        ("‖", "a = 1 \nb = 2\n\nc = 3", "python", "a = 1\nb = 2"),
+        ("# Returns the sum‖", "\nof all items", "python", "\n# of all items"),
+        ("/*\n * ‖", "a\nb */ int x;", "c", "a\n * b */"),
+        ("/*\n * ‖\n */", "a\n */\nint x;", "c", "a"),
+        ("```\nx = ‖\n```", "1\n````\nText", "markdown", "1"),
+        ("Text.‖", "\nMore.\n## Next", "markdown", "\nMore."),
+        ("（见‖）。", "第三章。", "markdown", "第三章"),
+        ("and ‖ the service again.", "restart the service.", "markdown", "restart"),
+        ("a‖", " very very very very", "markdown", " very"),
+        ("## ‖", "Title\n\nText", "markdown", "Title"),
+        ("| a |\n|---|\n| ‖", "1 |\n| 2 |", "markdown", "1 |"),
+        ("a‖", ".", "markdown", "."),
+    ],
+)
+def test_what_asking_shows(marked: str, filled: str, language: str, expected: str) -> None:
+    assert asking(marked, filled, language) == expected
+
+
+def test_an_answer_that_was_cut_off_ends_with_a_word() -> None:
+    assert typing("The", " plan is go", "markdown", finish=Finish.LENGTH) == " plan is"
+    assert typing("f(‖)", "a, [b, c", finish=Finish.DEADLINE) == "a,"
+
+
+@pytest.mark.parametrize(
+    ("marked", "indent", "expected"),
+    [
+        ("- a‖", "    ", "\n    - b"),
+        ("- a‖", "\t", "\n\t- b"),
+        ("- a‖", None, "\n  - b"),
+        ("- a\n   - b\n- c‖", "    ", "\n   - b"),
+        ("- a\n  - b\n  - c\n\n- a\n    - b\n- c‖", None, "\n    - b"),
+    ],
+)
+def test_the_editor_s_indentation_holds_where_the_document_has_none(
+    marked: str, indent: str | None, expected: str
+) -> None:
+    assert asking(marked, "\n  - b", "markdown", indent=indent) == expected
+
+
+def test_a_document_indents_as_it_begins() -> None:
+    text = "if a:\n\tb\n" + "x = 1\n" * 1000 + "if a:‖"
+    assert asking(text, "\n    b", "python") == "\n\tb"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +195,7 @@ def test_an_item_is_visible_and_as_long_as_was_asked(
 
 @settings(max_examples=300, deadline=None)
 @given(
-    inner=st.text(st.sampled_from("abc 你"), min_size=1),
+    inner=st.text(st.sampled_from("abc 你"), min_size=1).filter(lambda text: "你 " not in text),
     rest=st.text(st.sampled_from("xyz)];,。 "), min_size=1).filter(lambda rest: len(rest) > 2),
 )
 def test_the_rest_of_the_line_stands_there_once(inner: str, rest: str) -> None:
@@ -162,5 +217,6 @@ balanced = st.recursive(
 @given(inner=balanced, opener=st.sampled_from(["(", "[", "{", "f(g("]), more=balanced)
 def test_balanced_brackets_stay_balanced(inner: str, opener: str, more: str) -> None:
     closer = "".join({"(": ")", "[": "]", "{": "}"}.get(sign, "") for sign in reversed(opener))
-    answer = settle(opener + closer, len(opener), inner + closer + more)
+    filled = inner + closer + more
+    answer = settle(opener + closer, len(opener), filled, trigger=Trigger.INVOKED)
     assert (answer or "").rstrip() == inner.rstrip()
