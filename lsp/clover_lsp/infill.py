@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from clover_engine.api import CanvasRequest, Hole, Literal, Priority
 from clover_lsp import postprocess as rules
+from clover_lsp.canvas_text import left_text, right_text
 
 # the canvas holds this much text at least (where there is so much) and a step more at most; its
 # ends move by whole steps, so that a keystroke leaves the far ends where the cache has them
@@ -20,7 +21,6 @@ PROSE = frozenset(
     {"markdown", "plaintext", "text", "latex", "tex", "restructuredtext", "rst", "org"}
 )
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Trigger(StrEnum):
@@ -117,12 +117,7 @@ def _around(text: str, offset: int) -> tuple[str, str, str]:
     begin = end if rules.only_closers(rest) else offset
     start = max(offset - LEFT_CHARS, 0) // STEP_CHARS * STEP_CHARS
     spare = max(len(text) - begin - RIGHT_CHARS, 0) // STEP_CHARS * STEP_CHARS
-    return _canvas_text(text[start:offset]), rest, _canvas_text(text[begin : len(text) - spare])
-
-
-def _canvas_text(text: str) -> str:
-    # no tokenizer and no UTF-8 can hold half a surrogate pair
-    return _LONE_SURROGATE.sub("\ufffd", rules.with_newlines(text))
+    return left_text(text, start, offset), rest, right_text(text, begin, len(text) - spare)
 
 
 def _line_around(text: str, offset: int) -> tuple[str, str, str]:
