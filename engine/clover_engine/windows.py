@@ -103,7 +103,7 @@ def _beside_line(text: str, place: int, budget: Budget) -> int:
     start, end = text.rfind("\n", 0, place) + 1, text.find("\n", place) + 1
     if _size(text[start:]) <= budget.most:
         return start
-    return end if end and _size(text[start:end]) <= budget.target else place
+    return end if end and _size(text[start : end - 1]) <= budget.target else place
 
 
 def _breaks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
