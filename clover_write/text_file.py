@@ -69,15 +69,15 @@ class TextFile:
 def read_text_file(path: Path) -> TextFile:
     """The file as an editor would show it. Raises FileError for what is no text to work on."""
     from clover_lsp.documents import Document
-    from clover_lsp.exclusions import is_secret
+    from clover_lsp.exclusions import private
     from clover_lsp.positions import IndexedText
 
     if path.is_dir():
         raise FileError(f"{path} is a folder: name a file in it")
     try:
         uri = path.absolute().as_uri()
-        if is_secret(uri):
-            raise FileError(f"{path} may hold secrets: such files are never read into a prompt")
+        if reason := private(uri):
+            raise FileError(f"{path} {reason}: such files are never read into a prompt")
         if path.stat().st_size > MAX_BYTES:
             raise FileError(f"{path} is larger than 10 MB: work in a smaller file")
         data = path.read_bytes()

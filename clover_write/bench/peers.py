@@ -18,9 +18,10 @@ from typing import Any
 from clover_engine.api import Hole, Literal, Stats
 from clover_engine.engine import FAMILY
 from clover_engine.errors import CloverError
-from clover_engine.prompt import PromptBuilder, Windows, load_family
+from clover_engine.prompt import PromptBuilder, load_family
 from clover_engine.tokenizer import TextTokenizer
 from clover_engine.weights import load_vocabulary
+from clover_engine.windows import Windows
 from clover_write.bench.cases import SEED, Ask
 from clover_write.bench.rows import Answer
 from clover_write.config import Config

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from clover_engine.errors import RequestError
 
 MAX_HOLE_TOKENS = 512
+MAX_CONTEXT_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,36 @@ class Priority(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of another file, under the path the model shall know it by."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the model reads before the canvas: snippets of a project's other files.
+
+    `project` names the project, `path` the file that the canvas was cut from. It stands at the very
+    beginning of the prompt: one that changes costs the reading of the whole prompt.
+    """
+
+    snippets: tuple[Snippet, ...]
+    project: str = ""
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        parts = [self.project, self.path]
+        parts += [f"{snippet.path}\n{snippet.text}\n" for snippet in self.snippets]
+        size = sum(len(part.encode("utf-8", "surrogatepass")) for part in parts)
+        if size > MAX_CONTEXT_BYTES:
+            raise RequestError(
+                f"a context takes at most {MAX_CONTEXT_BYTES:,} bytes, not {size:,}: send less"
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class CanvasRequest:
     """A canvas of literals and holes: an infill is literal, hole, literal.
 
@@ -97,6 +128,7 @@ class CanvasRequest:
 
     segments: tuple[Segment, ...]
     document: str = ""
+    context: Context | None = None
     decoding: Decoding = Decoding.CAUSAL
     drafting: Drafting = Drafting.BOTH
     ends: Ends = Ends.BOTH

@@ -42,12 +42,13 @@ from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import CacheStore, KVCache
 from clover_engine.lookup import Lookup
 from clover_engine.models.qwen2 import MASK, Output, Part, Qwen2
-from clover_engine.prompt import PromptBuilder, Windows, load_family
+from clover_engine.prompt import PromptBuilder, load_family
 from clover_engine.sampler import Sampler
 from clover_engine.side_by_side import together
 from clover_engine.steps import Forward, HoleSteps, Seen
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 from clover_engine.weights import TOKENIZER_FILE, load_folder, load_gguf, load_vocabulary
+from clover_engine.windows import Windows
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ class LocalEngine:
         self, request: CanvasRequest, number: int, hole: Hole, left: str, right: str
     ) -> HoleSteps:
         prefix, suffix = self._windows.cut(request.document, left, right)
-        prompt = self._prompts.infill(prefix, suffix)
+        prompt = self._prompts.infill(prefix, suffix, request.context)
         # before the cache is taken, which cuts the document's last answer off
         drafter = self._drafter(request, prompt.tokens)
         # the last token is always read again: its logits begin the hole

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
 from clover_engine.api import CanvasRequest, Finish, Hole, Literal, Priority
+from clover_lsp.canvas_text import left_text, right_text
 from clover_lsp.place import Place, line_end, place_at
 from clover_lsp.postprocess import only_closers, with_newlines
 from clover_lsp.postprocess.indentation import Indentation, indentation_of
@@ -19,8 +19,6 @@ RIGHT_CHARS = 16 * 1024
 STEP_CHARS = 16 * 1024
 # so much of a document's beginning tells how it indents, where nothing near the cursor does
 HEAD_CHARS = 16 * 1024
-
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Trigger(StrEnum):
@@ -136,9 +134,4 @@ def _around(text: str, offset: int) -> tuple[str, str]:
     begin = end if only_closers(text[offset:end]) else offset
     start = max(offset - LEFT_CHARS, 0) // STEP_CHARS * STEP_CHARS
     spare = max(len(text) - begin - RIGHT_CHARS, 0) // STEP_CHARS * STEP_CHARS
-    return _canvas_text(text[start:offset]), _canvas_text(text[begin : len(text) - spare])
-
-
-def _canvas_text(text: str) -> str:
-    # no tokenizer and no UTF-8 can hold half a surrogate pair
-    return _LONE_SURROGATE.sub("\ufffd", with_newlines(text))
+    return left_text(text, start, offset), right_text(text, begin, len(text) - spare)

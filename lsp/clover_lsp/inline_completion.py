@@ -103,7 +103,7 @@ class InlineCompletion:
     ) -> types.InlineCompletionItem | None:
         if self._documents.get(document.uri) is not document:
             return None
-        if reason := refusal(document, self.settings):
+        if reason := refusal(document, self.settings, trigger):
             self._status.inactive(reason)
             return None
         stale = self._desks[document.uri].open_request()
@@ -178,7 +178,7 @@ class InlineCompletion:
     async def _warm(self, uri: str, position: types.Position) -> None:
         await asyncio.sleep(REST_S)
         document = self._documents.get(uri)
-        if document is None or refusal(document, self.settings):
+        if document is None or refusal(document, self.settings, Trigger.AUTOMATIC):
             return
         offset = self._documents.offset(document, position) or 0
         try:

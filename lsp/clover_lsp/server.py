@@ -12,9 +12,11 @@ from pygls.lsp.server import LanguageServer
 from clover_engine.api import EngineClient
 from clover_lsp.documents import Documents
 from clover_lsp.infill import Trigger
+from clover_lsp.informed_client import InformedClient
 from clover_lsp.inline_completion import InlineCompletion
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.lifetime import leave_soon, watch_editor
+from clover_lsp.neighbours import Neighbours
 from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.positions import Encoding
 from clover_lsp.protocol import DID_MOVE_CURSOR, CloverServer
@@ -32,13 +34,14 @@ def create_server(connect: Callable[[], EngineClient], version: str) -> Language
     server = CloverServer(NAME, version)
     documents = Documents()
     status = Status(server.protocol.notify, lambda text: _show(server, text))
-    engine = LazyClient(connect)
+    neighbours = Neighbours(lambda _: completion.settings)
+    engine = LazyClient(lambda: InformedClient(connect(), neighbours))
     completion = InlineCompletion(documents, engine, status)
     filling = SpanFilling(
         server, documents, engine, lambda: completion.settings, lambda text: _show(server, text)
     )
     _serve_session(server, documents, completion)
-    _serve_documents(server, documents, completion)
+    _serve_documents(server, documents, completion, neighbours)
     _serve_completion(server, documents, completion)
     organising = Organising(
         server, documents, lambda _: completion.settings, lambda text: _show(server, text)
@@ -70,12 +73,16 @@ def _serve_session(
 
 
 def _serve_documents(
-    server: LanguageServer, documents: Documents, completion: InlineCompletion
+    server: LanguageServer,
+    documents: Documents,
+    completion: InlineCompletion,
+    neighbours: Neighbours,
 ) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         opened = params.text_document
         document = documents.open(opened.uri, opened.language_id, opened.version, opened.text)
+        neighbours.changed(document)
         completion.changed(document)
         # where editors put the cursor first; it also starts the engine
         completion.warm(document, types.Position(0, 0))
@@ -84,6 +91,7 @@ def _serve_documents(
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
         changed = params.text_document
         if document := documents.change(changed.uri, changed.version, params.content_changes):
+            neighbours.changed(document)
             completion.changed(document)
 
     @server.feature(DID_MOVE_CURSOR)
@@ -95,6 +103,7 @@ def _serve_documents(
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         documents.close(params.text_document.uri)
+        neighbours.closed(params.text_document.uri)
         completion.closed(params.text_document.uri)
 
 

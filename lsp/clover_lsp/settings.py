@@ -31,12 +31,14 @@ class Settings:
     """What the server lets a user choose.
 
     `excluded_languages` are LSP language ids. `secret_files` are glob patterns of file names whose
-    text never enters a prompt, added to the built-in ones.
+    text never enters a prompt, added to the built-in ones. With `open_files` pieces of the other
+    open files are read with the text around the cursor.
     """
 
     enabled: bool = True
     excluded_languages: tuple[str, ...] = EXCLUDED_LANGUAGES
     secret_files: tuple[str, ...] = ()
+    open_files: bool = True
     toc: TocSettings = TocSettings()
 
 
@@ -58,8 +60,10 @@ def read_settings(options: object) -> tuple[Settings, list[str]]:
                 settings = replace(settings, secret_files=tuple(value))
             case "toc" if toc := _toc(value):
                 settings = replace(settings, toc=toc)
-            case "enabled":
-                complaints.append("setting enabled must be true or false; the default is used")
+            case "openFiles" if isinstance(value, bool):
+                settings = replace(settings, open_files=value)
+            case "enabled" | "openFiles":
+                complaints.append(f"setting {name} must be true or false; the default is used")
             case "excludedLanguages" | "secretFiles":
                 complaints.append(f"setting {name} must be a list of strings; the default is used")
             case "toc":

@@ -71,6 +71,10 @@ def test_folders_and_secrets_are_refused(
     assert "is a folder" in capsys.readouterr().err
     assert main(["complete", f"{tmp_path / '.env'}:1:1", "--engine", "fake"]) == 1
     assert "secrets" in capsys.readouterr().err
+    (tmp_path / ".cloverignore").write_text("diary.md\n")
+    (tmp_path / "diary.md").write_text("words\n")
+    assert main(["complete", f"{tmp_path / 'diary.md'}:1:1", "--engine", "fake"]) == 1
+    assert ".cloverignore" in capsys.readouterr().err
 
 
 def test_an_engine_error_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clover_engine.api import MAX_HOLE_TOKENS
+from clover_engine.api import MAX_CONTEXT_BYTES, MAX_HOLE_TOKENS, Context, Snippet
 from clover_engine.drafting import MAX_DRAFT
+from clover_engine.errors import RequestError
+from clover_engine.front_matter import MAX_BYTES as FRONT_MATTER
 from clover_engine.models.qwen2 import MAX_POSITIONS
-from clover_engine.prompt import (
-    PREFIX_BUDGET,
-    SUFFIX_BUDGET,
-    PromptBuilder,
-    Windows,
-    load_family,
-)
+from clover_engine.prompt import PromptBuilder, load_family
 from clover_engine.tokenizer import TextTokenizer
 from clover_engine.weights import load_vocabulary
+from clover_engine.windows import PREFIX_BUDGET, SUFFIX_BUDGET, Windows
 
 if TYPE_CHECKING:
     from tests.support.tiny_model import TinyModel
@@ -262,11 +260,53 @@ def test_text_that_looks_special_does_not_end_a_part(
     assert tokenizer.special("<|endoftext|>") not in prompt.tokens
 
 
+CONTEXT = Context((Snippet("a/b.py", "def f(): ..."), Snippet("c.py", "x = 1")), "pond", "d.py")
+
+
+def test_other_files_stand_first_each_under_its_path(
+    builder: PromptBuilder, tokenizer: TextTokenizer
+) -> None:
+    prompt, alone = builder.infill("y = ", "\n", CONTEXT), builder.infill("y = ", "\n")
+    file = tokenizer.special("<|file_sep|>")
+    assert list(prompt.tokens) == [
+        tokenizer.special("<|repo_name|>"),
+        *tokenizer.encode("pond\n"),
+        file,
+        *tokenizer.encode("a/b.py\ndef f(): ...\n"),
+        file,
+        *tokenizer.encode("c.py\nx = 1\n"),
+        file,
+        *tokenizer.encode("d.py\n"),
+        *alone.tokens,
+    ]
+    assert replace(prompt, tokens=()) == replace(alone, tokens=())
+
+
+def test_other_files_that_look_special_stay_text(
+    builder: PromptBuilder, tokenizer: TextTokenizer
+) -> None:
+    names = ("<|repo_name|>", "<|file_sep|>", "<|fim_prefix|>", "<|endoftext|>")
+    text = "".join(names)
+    tokens = builder.infill("", "", Context((Snippet(text, text),), text, text)).tokens
+    counts = [tokens.count(tokenizer.special(name)) for name in names]
+    assert counts == [1, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "snippets", [[Snippet("a", "中" * MAX_CONTEXT_BYTES)], [Snippet("", "")] * MAX_CONTEXT_BYTES]
+)
+def test_a_context_is_bounded(snippets: list[Snippet]) -> None:
+    with pytest.raises(RequestError, match="at most 1,024 bytes"):
+        Context(tuple(snippets))
+
+
 def test_the_longest_prompt_and_hole_have_positions(builder: PromptBuilder) -> None:
-    # the compiled kernels check no bounds; no text has more tokens than bytes
-    parts = len(builder.infill("", "").tokens)
-    windows = PREFIX_BUDGET.most + SUFFIX_BUDGET.most
-    assert parts + windows + MAX_HOLE_TOKENS + MAX_DRAFT < MAX_POSITIONS
+    # the compiled kernels check no bounds; no text has more tokens than bytes, and a snippet's own
+    # token has two line ends beside it
+    parts = len(builder.infill("", "", Context(())).tokens)
+    windows = FRONT_MATTER + PREFIX_BUDGET.most + SUFFIX_BUDGET.most
+    context = MAX_CONTEXT_BYTES * 3 // 2
+    assert parts + context + windows + MAX_HOLE_TOKENS + MAX_DRAFT < MAX_POSITIONS
 
 
 def test_a_family_nobody_described_is_unknown() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clover_engine.api import (
     MAX_HOLE_TOKENS,
     CanvasRequest,
+    Context,
     Draft,
     Drafting,
     EngineInfo,
@@ -21,6 +22,7 @@ from clover_engine.api import (
     Hole,
     Literal,
     Priority,
+    Snippet,
     Stats,
     infill_request,
 )
@@ -48,6 +50,8 @@ from clover_engine.wire import (
 text = st.text(st.characters(exclude_categories=()))
 ids = st.integers(min_value=0)
 times = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
+short = st.text(st.characters(exclude_categories=()), max_size=20)
+snippets = st.builds(Snippet, short, short)
 holes = st.builds(Hole, st.integers(0, MAX_HOLE_TOKENS), st.lists(text.filter(bool)).map(tuple))
 requests = st.builds(
     lambda before, hole, after, **more: CanvasRequest((*before, hole, *after), **more),
@@ -55,6 +59,7 @@ requests = st.builds(
     holes,
     st.lists(st.builds(Literal, text)),
     document=text,
+    context=st.none() | st.builds(Context, st.lists(snippets, max_size=3).map(tuple), short, short),
     drafting=st.sampled_from(Drafting),
     priority=st.sampled_from(Priority),
     deadline_ms=st.none() | ids,

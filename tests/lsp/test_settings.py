@@ -15,16 +15,30 @@ anything = st.recursive(
 )
 
 
+_WRONG = ["enabled", "excludedLanguages", "openFiles", "enable"]
+
+
 def test_good_values() -> None:
-    options = {"enabled": False, "excludedLanguages": [], "secretFiles": ["*.private"]}
-    assert read_settings(options) == (Settings(False, (), ("*.private",)), [])
+    options = {
+        "enabled": False,
+        "excludedLanguages": [],
+        "secretFiles": ["*.private"],
+        "openFiles": False,
+    }
+    assert read_settings(options) == (Settings(False, (), ("*.private",), False), [])
 
 
 def test_bad_values_keep_their_default_and_the_others_hold() -> None:
-    options = {"secretFiles": ["*.x"], "enabled": 0, "excludedLanguages": "svn", "enable": True}
+    options = {
+        "secretFiles": ["*.x"],
+        "enabled": 0,
+        "excludedLanguages": "svn",
+        "openFiles": 1,
+        "enable": True,
+    }
     settings, complaints = read_settings(options)
     assert settings == Settings(True, EXCLUDED_LANGUAGES, ("*.x",))
-    for name, complaint in zip(["enabled", "excludedLanguages", "enable"], complaints, strict=True):
+    for name, complaint in zip(_WRONG, complaints, strict=True):
         assert name in complaint
 
 
