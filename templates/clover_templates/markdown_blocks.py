@@ -1,0 +1,205 @@
+"""The blocks of a Markdown text: the tree of its block grammar, brought to whole lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from clover_templates.blocks import Heading, Kind, Rows, Style
+from clover_templates.grammar import block_tree
+from clover_templates.opaque import Fenced, Run, fenced_runs
+from clover_templates.source import Source, Span
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_KINDS = {
+    "paragraph": Kind.PARAGRAPH,
+    "atx_heading": Kind.HEADING,
+    "setext_heading": Kind.HEADING,
+    "list": Kind.LIST,
+    "pipe_table": Kind.TABLE,
+    "fenced_code_block": Kind.CODE,
+    "indented_code_block": Kind.CODE,
+    "html_block": Kind.HTML,
+    "block_quote": Kind.QUOTE,
+    "link_reference_definition": Kind.REFERENCES,
+    "thematic_break": Kind.RULE,
+}
+_FENCED = {Fenced.MATH: Kind.MATH, Fenced.COMMENT: Kind.COMMENT}
+_LONE_CR = re.compile(rb"\r(?!\n)")
+_NO_LINE_END = re.compile(rb"[^\r\n]")
+_ATX = re.compile(rb"[ \t]*(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*[\r\n]*\Z", re.DOTALL)
+_CALLOUT = re.compile(rb"[ ]{0,3}>[ \t]?\[![^\[\]\r\n]+\]")
+_FOOTNOTE = re.compile(rb"[ ]{0,3}\[\^[^\[\]\s]+\]:")
+_REFERENCE = re.compile(rb"[ ]{0,3}\[(?!\^)(?:[^\[\]\\\r\n]|\\.)+\]:[ \t]*\S+")
+_LINK_TITLE = re.compile(rb"[ \t]*[\"'(]")
+_INDENTED = re.compile(rb" {4}| {0,3}\t")
+_MATH_LINE = re.compile(rb"[ ]{0,3}\$\$(?:[^$]|\$(?!\$))+\$\$[ \t]*[\r\n]*\Z")
+
+
+def markdown_rows(source: Source) -> Iterator[Rows]:
+    """The rows of every top-level block, in order; blank lines and front matter have none.
+
+    `$$` and `%%` blocks are taken out before the tree is made: what looks like a heading in them
+    is none. CR alone counts as a line end.
+    """
+    if len(source.lines) <= source.front_matter_lines:
+        return
+    yield from _with_continuations(source, _told_apart_rows(source))
+
+
+def _told_apart_rows(source: Source) -> Iterator[Rows]:
+    dialect = _dialect_runs(source)
+    runs = [Rows(_FENCED[run.kind], run.first, run.end) for run in dialect]
+    for row in _tree_rows(source, dialect):
+        while runs and runs[0].first < row.first:
+            yield runs.pop(0)
+        while runs and runs[0].end <= row.end:
+            # inside of a list or quote: part of it
+            runs.pop(0)
+        yield from _told_apart(source, row)
+    yield from runs
+
+
+def _dialect_runs(source: Source) -> list[Run]:
+    start = source.front_matter_lines
+    lines = [source.line(number) for number in range(start, len(source.lines))]
+    return [
+        Run(run.kind, run.first + start, run.end + start)
+        for run in fenced_runs(lines)
+        if run.kind in _FENCED
+    ]
+
+
+def _tree_rows(source: Source, masked: Sequence[Run]) -> Iterator[Rows]:
+    shift = source.lines[source.front_matter_lines].start
+    text = bytearray(source.data[shift:])
+    for run in masked:
+        start, end = source.lines[run.first].start - shift, source.lines[run.end - 1].end - shift
+        text[start:end] = _NO_LINE_END.sub(b" ", text[start:end])
+    # a line end before the first line: what stands there now cannot be front matter
+    root = block_tree(b"\n" + _LONE_CR.sub(b"\n", bytes(text)))
+    for node in _top_level(root):
+        row = _rows(source, node, shift - 1)
+        if row.kind is Kind.HEADING:
+            row = replace(row, heading=_heading(source, row, node.type))
+        elif row.kind is Kind.LIST:
+            items = [
+                _rows(source, item, shift - 1)
+                for item in node.named_children
+                if item.type == "list_item"
+            ]
+            row = replace(row, items=_joined(items, row))
+        yield row
+
+
+def _top_level(root: Node) -> Iterator[Node]:
+    """The blocks of the document, without the sections that the grammar puts around them."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in ("document", "section"):
+            waiting += reversed(node.named_children)
+        else:
+            yield node
+
+
+def _rows(source: Source, node: Node, shift: int) -> Rows:
+    first = source.line_at(node.start_byte + shift)
+    last = source.line_at(max(node.end_byte - 1, node.start_byte) + shift)
+    nested = node.type == "list_item" and _is_nested(node)
+    kind = Kind.LIST_ITEM if node.type == "list_item" else _KINDS.get(node.type, Kind.PARAGRAPH)
+    return Rows(kind, first, last + 1, nested=nested)
+
+
+def _is_nested(item: Node) -> bool:
+    inside = [
+        child.type
+        for child in item.named_children
+        if not child.type.startswith(("list_marker", "task_list_marker", "block_continuation"))
+    ]
+    return inside != ["paragraph"]
+
+
+def _joined(items: Sequence[Rows], whole: Rows) -> tuple[Rows, ...]:
+    """Items that join to their list, whatever the tree leaves between them."""
+    firsts = [whole.first, *(item.first for item in items[1:])]
+    ends = [*firsts[1:], whole.end]
+    pairs = zip(items, firsts, ends, strict=True)
+    return tuple(replace(item, first=first, end=end) for item, first, end in pairs if end > first)
+
+
+def _heading(source: Source, row: Rows, kind: str) -> Heading:
+    start, end = source.lines[row.first].start, source.lines[row.end - 1].end
+    text = source.data[start:end]
+    if kind == "atx_heading":
+        found = _ATX.match(text)
+        marks, title = (found[1], found.span(2)) if found else (b"#", (0, len(text)))
+        level, style = len(marks), Style.ATX
+    else:
+        last = source.lines[row.end - 1].start - start
+        level, style, title = (1 if b"=" in text[last:] else 2), Style.SETEXT, (0, last)
+    inside = text[max(title[0], 0) : max(title[1], 0)]
+    at = start + max(title[0], 0) + len(inside) - len(inside.lstrip())
+    return Heading(level, style, Span(at, at + len(inside.strip())))
+
+
+def _told_apart(source: Source, row: Rows) -> Iterator[Rows]:
+    """`row` as what it is to writers: callouts, footnotes, definitions and lines of math."""
+    line = source.line(row.first)
+    if row.kind is Kind.QUOTE and _CALLOUT.match(line):
+        yield replace(row, kind=Kind.CALLOUT)
+    elif row.kind is Kind.PARAGRAPH and row.end == row.first + 1 and _MATH_LINE.match(line):
+        yield replace(row, kind=Kind.MATH)
+    elif row.kind in (Kind.PARAGRAPH, Kind.REFERENCES):
+        yield from _definitions(source, row)
+    else:
+        yield row
+
+
+def _definitions(source: Source, row: Rows) -> Iterator[Rows]:
+    """A paragraph cut where a footnote or a run of reference definitions begins or ends in it."""
+    first, kind = row.first, row.kind
+    for number in range(row.first, row.end):
+        line = source.line(number)
+        here = _line_kind(line, kind, number == row.first)
+        if number > first and (here is not kind or _FOOTNOTE.match(line)):
+            yield replace(row, kind=kind, first=first, end=number)
+            first = number
+        kind = here
+    yield replace(row, kind=kind, first=first)
+
+
+def _line_kind(line: bytes, above: Kind, heads: bool) -> Kind:
+    """What a line of a paragraph is; definitions stand before all text, as text goes on for good.
+
+    `above` is what the line above it is, or what the tree says where the line `heads` the block.
+    """
+    if above is Kind.PARAGRAPH and not heads:
+        return above
+    if _FOOTNOTE.match(line):
+        return Kind.FOOTNOTE
+    if _REFERENCE.match(line):
+        return Kind.REFERENCES
+    if above is Kind.REFERENCES and not heads and not _LINK_TITLE.match(line):
+        return Kind.PARAGRAPH
+    return above
+
+
+def _with_continuations(source: Source, rows: Iterator[Rows]) -> Iterator[Rows]:
+    """`rows`, with indented text below a footnote made part of it: only Markdown calls it code."""
+    footnote: Rows | None = None
+    for row in rows:
+        if footnote and row.kind is Kind.CODE and _INDENTED.match(source.line(row.first)):
+            footnote = replace(footnote, end=row.end, nested=True)
+            continue
+        if footnote:
+            yield footnote
+        footnote = row if row.kind is Kind.FOOTNOTE else None
+        if not footnote:
+            yield row
+    if footnote:
+        yield footnote
