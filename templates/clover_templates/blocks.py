@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -65,10 +65,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`[start, end)` in bytes of `data`, whole lines; blank lines around it are blocks of their own.
+    """`[start, end)` in bytes of `data`, whole lines; blank lines beside it are blocks too.
 
-    `items` of a list join to the list. `nested` is True for an item that holds more than one
-    paragraph of plain text.
+    `items` of a list join to the list. `nested` is True for an item or a footnote that holds more
+    than one paragraph of plain text.
     """
 
     kind: Kind
@@ -103,7 +103,7 @@ class Block:
     def sentences(self) -> tuple[Span, ...]:
         """Spans that join to the block; one alone where it is not to be cut."""
         run_in = self.heading is not None and self.heading.run_in
-        if self.nested or not run_in and self.kind not in _SPLIT:
+        if self.nested or (not run_in and self.kind not in _SPLIT):
             return (self.span,)
         text = self.text
         at, spans = self.start, list[Span]()
@@ -126,10 +126,10 @@ class Rows:
     nested: bool = False
 
 
-def blocks_of(source: Source, rows: Iterator[Rows]) -> Iterator[Block]:
+def blocks_of(source: Source, rows: Iterable[Rows]) -> Iterator[Block]:
     """`rows` as blocks, with what lies between them: every line is in exactly one block.
 
-    Rows come in order; where two overlap the later gives way. Lines that no row has are blank
+    Rows come in order, without blank lines at their ends; where two overlap the later gives way. Lines that no row has are blank
     lines, or paragraphs.
     """
     at = source.front_matter_lines
@@ -138,15 +138,12 @@ def blocks_of(source: Source, rows: Iterator[Rows]) -> Iterator[Block]:
     if at:
         yield _block(source, Rows(Kind.FRONT_MATTER, 0, at))
     for row in rows:
-        end = row.end
-        while end > row.first and source.is_blank(end - 1):
-            end -= 1
-        first = max(row.first, at)
-        if end <= first:
-            continue
-        yield from _between(source, at, first)
-        yield _block(source, _cut(row, first, end))
-        at = end
+        if row.first < at:
+            row = _cut(row, at, row.end)
+        if row.first < row.end:
+            yield from _between(source, at, row.first)
+            yield _block(source, row)
+            at = row.end
     yield from _between(source, at, len(source.lines))
 
 

@@ -13,6 +13,9 @@ from clover_templates.opaque import Fenced, Run, fenced_runs
 from clover_templates.source import Source, Span
 
 _FENCED = {Fenced.CODE: Kind.CODE, Fenced.MATH: Kind.MATH, Fenced.COMMENT: Kind.COMMENT}
+_FIRST_NUMBER = re.compile(
+    "(?:^|[\r\n])[ \t]*(?:\u3000)*(?:\\*\\*|__)?(?:一、|(?:（|[(])一(?:）|[)]))".encode()
+)
 _HASHES = re.compile(r"[ ]{0,3}(#{1,6})(?:[ \t]+(?P<title>.*?))??(?:[ \t]+#+)?[ \t]*\Z")
 _RULE = re.compile(r"[ ]{0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
 _BULLET = re.compile(r"[ ]{0,3}[-*+•·][ \t]+\S")
@@ -64,16 +67,29 @@ class _Text:
         return at if at < len(self.lines) and at not in self.runs else None
 
 
-def is_numbered_text(source: Source) -> bool:
+def numbered_rows(source: Source) -> list[Rows] | None:
+    """The rows of every block of a numbered text, in order; None where the text is none.
+
+    Headings are the title in the first lines, at level 1, and the numbered lines that have a title
+    of their own, one level below their number's. Other numbered lines are items of lists. Blank
+    lines and front matter have no rows.
+    """
+    # most texts are told by this alone
+    if not _FIRST_NUMBER.search(source.data):
+        return None
+    text = _Text.of(source)
+    return list(_grouped(_Lines(text).rows())) if _is_numbered(text) else None
+
+
+def _is_numbered(text: _Text) -> bool:
     """Whether Chinese numbers head the lines of this text, rather than the marks of Markdown.
 
     So it is where lines begin with 一、 and 二、, or with （一） and （二）, in this order, and no
     heading of Markdown stands in the text but one title above them.
     """
-    text = _Text.of(source)
     reached = {1: 0, 2: 0}
     titles = 0
-    at = source.front_matter_lines
+    at = text.source.front_matter_lines
     while at < len(text.lines):
         if run := text.runs.get(at):
             at = run.end
@@ -89,14 +105,10 @@ def is_numbered_text(source: Source) -> bool:
     return max(reached.values()) >= 2
 
 
-def numbered_rows(source: Source) -> Iterator[Rows]:
-    """The rows of every block of a numbered text, in order; blank lines have none.
-
-    Headings are the title in the first lines, at level 1, and the numbered lines that have a title
-    of their own, one level below their number's. Other numbered lines are items of lists.
-    """
+def _grouped(rows: Iterator[Rows]) -> Iterator[Rows]:
+    """`rows` with items that follow each other line by line made one list."""
     items: list[Rows] = []
-    for row in _Lines(_Text.of(source)).rows():
+    for row in rows:
         if items and (row.kind is not Kind.LIST_ITEM or row.first != items[-1].end):
             yield _list(items)
             items = []
@@ -197,9 +209,9 @@ class _Lines:
     def _heads(self, at: int, line: NumberedLine) -> bool:
         """Whether the line is a heading: it has a title, and text follows it."""
         level = line.number.level
-        if not line.has_title or self._in_items >= level and not line.run_in:
+        if not line.has_title or (self._in_items >= level and not line.run_in):
             return False
-        if line.run_in or line.whole and level <= _SECTION_LEVEL:
+        if line.run_in or (line.whole and level <= _SECTION_LEVEL):
             return True
         below = self._text.next_text(at + 1)
         if below is None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from clover_templates.blocks import Block, Heading, Kind, Style, blocks_of
-from clover_templates.chinese_text import is_numbered_text, numbered_rows
+from clover_templates.chinese_text import numbered_rows
 from clover_templates.markdown_blocks import markdown_rows
 from clover_templates.outline import Section, outline_of
 from clover_templates.source import Source, Span
@@ -34,8 +33,9 @@ class Document:
         Raises DocumentError for what is no UTF-8 text or too large.
         """
         source = Source.of(data)
-        rows = numbered_rows if is_numbered_text(source) else markdown_rows
-        return cls(source, _with_bold_headings(tuple(blocks_of(source, rows(source)))))
+        rows = numbered_rows(source)
+        blocks = blocks_of(source, markdown_rows(source) if rows is None else rows)
+        return cls(source, _with_bold_headings(tuple(blocks)))
 
     @property
     def data(self) -> bytes:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+# a table row of empty cells below a row of text derails grammar 0.5.4 up to the end of the text
+_EMPTY_CELLS = re.compile(rb"^([ \t>]*\|)([ \t|]+)(?=\r?$)", re.MULTILINE)
 
 
 def block_tree(source: bytes) -> Node:
@@ -19,4 +23,8 @@ def block_tree(source: bytes) -> Node:
     from tree_sitter import Language, Parser
 
     blocks = Parser(Language(tree_sitter_markdown.language()))
-    return blocks.parse(source + b"\n").root_node
+    return blocks.parse(_EMPTY_CELLS.sub(_filled, source) + b"\n").root_node
+
+
+def _filled(row: re.Match[bytes]) -> bytes:
+    return row[1] + b"x" * len(row[2])

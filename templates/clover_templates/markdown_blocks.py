@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clover_templates.blocks import Heading, Kind, Rows, Style
@@ -17,9 +19,6 @@ if TYPE_CHECKING:
 
 _KINDS = {
     "paragraph": Kind.PARAGRAPH,
-    "atx_heading": Kind.HEADING,
-    "setext_heading": Kind.HEADING,
-    "list": Kind.LIST,
     "pipe_table": Kind.TABLE,
     "fenced_code_block": Kind.CODE,
     "indented_code_block": Kind.CODE,
@@ -53,18 +52,20 @@ def markdown_rows(source: Source) -> Iterator[Rows]:
 
 def _told_apart_rows(source: Source) -> Iterator[Rows]:
     dialect = _dialect_runs(source)
-    runs = [Rows(_FENCED[run.kind], run.first, run.end) for run in dialect]
-    for row in _tree_rows(source, dialect):
+    runs = deque(Rows(_FENCED[run.kind], run.first, run.end) for run in dialect)
+    for row in _tree_rows(source, _masked(source, dialect)):
         while runs and runs[0].first < row.first:
-            yield runs.pop(0)
+            yield runs.popleft()
         while runs and runs[0].end <= row.end:
             # inside of a list or quote: part of it
-            runs.pop(0)
+            runs.popleft()
         yield from _told_apart(source, row)
     yield from runs
 
 
 def _dialect_runs(source: Source) -> list[Run]:
+    if b"$$" not in source.data and b"%%" not in source.data:
+        return []
     start = source.front_matter_lines
     lines = [source.line(number) for number in range(start, len(source.lines))]
     return [
@@ -74,26 +75,37 @@ def _dialect_runs(source: Source) -> list[Run]:
     ]
 
 
-def _tree_rows(source: Source, masked: Sequence[Run]) -> Iterator[Rows]:
+def _masked(source: Source, runs: Sequence[Run]) -> bytes:
+    """The text below the front matter, with nothing but line ends left of `runs`.
+
+    It begins with a line end more: what stands in its first line now cannot be front matter.
+    """
     shift = source.lines[source.front_matter_lines].start
     text = bytearray(source.data[shift:])
-    for run in masked:
+    for run in runs:
         start, end = source.lines[run.first].start - shift, source.lines[run.end - 1].end - shift
         text[start:end] = _NO_LINE_END.sub(b" ", text[start:end])
-    # a line end before the first line: what stands there now cannot be front matter
-    root = block_tree(b"\n" + _LONE_CR.sub(b"\n", bytes(text)))
-    for node in _top_level(root):
-        row = _rows(source, node, shift - 1)
-        if row.kind is Kind.HEADING:
-            row = replace(row, heading=_heading(source, row, node.type))
-        elif row.kind is Kind.LIST:
-            items = [
-                _rows(source, item, shift - 1)
-                for item in node.named_children
-                if item.type == "list_item"
-            ]
-            row = replace(row, items=_joined(items, row))
-        yield row
+    return b"\n" + _LONE_CR.sub(b"\n", bytes(text))
+
+
+def _tree_rows(source: Source, text: bytes) -> Iterator[Rows]:
+    # where `text` begins in the document
+    shift = len(source.data) - len(text)
+    for node in _top_level(block_tree(text)):
+        first, end = _lines(source, text, node, shift)
+        match node.type:
+            case "ERROR":
+                # blank lines are all that is left to go by
+                continue
+            case "atx_heading" | "setext_heading":
+                heading = _heading(source, first, end, node.type)
+                yield Rows(Kind.HEADING, first, end, heading)
+            case "list":
+                items = [item for item in node.named_children if item.type == "list_item"]
+                firsts = [_lines(source, text, item, shift)[0] for item in items[1:]]
+                yield Rows(Kind.LIST, first, end, items=_items(items, [first, *firsts, end]))
+            case kind:
+                yield Rows(_KINDS.get(kind, Kind.PARAGRAPH), first, end)
 
 
 def _top_level(root: Node) -> Iterator[Node]:
@@ -107,12 +119,20 @@ def _top_level(root: Node) -> Iterator[Node]:
             yield node
 
 
-def _rows(source: Source, node: Node, shift: int) -> Rows:
+def _lines(source: Source, text: bytes, node: Node, shift: int) -> tuple[int, int]:
+    """The lines `[first, end)` of a node; blanks at its end, of the next line even, are not its."""
+    size = len(text[node.start_byte : node.end_byte].rstrip(b" \t\r\n"))
     first = source.line_at(node.start_byte + shift)
-    last = source.line_at(max(node.end_byte - 1, node.start_byte) + shift)
-    nested = node.type == "list_item" and _is_nested(node)
-    kind = Kind.LIST_ITEM if node.type == "list_item" else _KINDS.get(node.type, Kind.PARAGRAPH)
-    return Rows(kind, first, last + 1, nested=nested)
+    return first, source.line_at(node.start_byte + max(size - 1, 0) + shift) + 1
+
+
+def _items(items: Sequence[Node], borders: Sequence[int]) -> tuple[Rows, ...]:
+    """Items that join to their list, whatever the tree leaves between them."""
+    return tuple(
+        Rows(Kind.LIST_ITEM, first, end, nested=_is_nested(item))
+        for item, (first, end) in zip(items, pairwise(borders), strict=True)
+        if end > first
+    )
 
 
 def _is_nested(item: Node) -> bool:
@@ -124,23 +144,15 @@ def _is_nested(item: Node) -> bool:
     return inside != ["paragraph"]
 
 
-def _joined(items: Sequence[Rows], whole: Rows) -> tuple[Rows, ...]:
-    """Items that join to their list, whatever the tree leaves between them."""
-    firsts = [whole.first, *(item.first for item in items[1:])]
-    ends = [*firsts[1:], whole.end]
-    pairs = zip(items, firsts, ends, strict=True)
-    return tuple(replace(item, first=first, end=end) for item, first, end in pairs if end > first)
-
-
-def _heading(source: Source, row: Rows, kind: str) -> Heading:
-    start, end = source.lines[row.first].start, source.lines[row.end - 1].end
-    text = source.data[start:end]
+def _heading(source: Source, first: int, end: int, kind: str) -> Heading:
+    start = source.lines[first].start
+    text = source.data[start : source.lines[end - 1].end]
     if kind == "atx_heading":
         found = _ATX.match(text)
         marks, title = (found[1], found.span(2)) if found else (b"#", (0, len(text)))
         level, style = len(marks), Style.ATX
     else:
-        last = source.lines[row.end - 1].start - start
+        last = source.lines[end - 1].start - start
         level, style, title = (1 if b"=" in text[last:] else 2), Style.SETEXT, (0, last)
     inside = text[max(title[0], 0) : max(title[1], 0)]
     at = start + max(title[0], 0) + len(inside) - len(inside.lstrip())
@@ -163,6 +175,9 @@ def _told_apart(source: Source, row: Rows) -> Iterator[Rows]:
 def _definitions(source: Source, row: Rows) -> Iterator[Rows]:
     """A paragraph cut where a footnote or a run of reference definitions begins or ends in it."""
     first, kind = row.first, row.kind
+    if kind is Kind.PARAGRAPH and not source.line(first).lstrip(b" ").startswith(b"["):
+        yield row
+        return
     for number in range(row.first, row.end):
         line = source.line(number)
         here = _line_kind(line, kind, number == row.first)

@@ -60,6 +60,10 @@ class Source:
         """Every line with its line end, without the byte order mark; they join to the rest."""
         return tuple(Span(*line.span()) for line in _LINE.finditer(self.data, self.body_start))
 
+    @cached_property
+    def _line_starts(self) -> tuple[int, ...]:
+        return tuple(line.start for line in self.lines)
+
     @property
     def body_start(self) -> int:
         """Where the text begins: behind the byte order mark, if there is one."""
@@ -103,7 +107,7 @@ class Source:
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds the byte at `offset`, from 0."""
-        return max(bisect_right(self.lines, offset, key=lambda line: line.start) - 1, 0)
+        return max(bisect_right(self._line_starts, offset) - 1, 0)
 
     def place(self, offset: int) -> str:
         """`line:column` of a byte offset, both from 1, columns in characters."""
