@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from clover_templates.numbering import Number
 from clover_templates.sentences import sentence_ends
-from clover_templates.source import Source, Span
+from clover_templates.source import Source, Span, byte_offsets
 
 
 class Kind(StrEnum):
@@ -105,13 +105,9 @@ class Block:
         run_in = self.heading is not None and self.heading.run_in
         if self.nested or (not run_in and self.kind not in _SPLIT):
             return (self.span,)
-        text = self.text
-        at, spans = self.start, list[Span]()
-        for start, end in pairwise([0, *sentence_ends(text)]):
-            size = len(text[start:end].encode())
-            spans.append(Span(at, at + size))
-            at += size
-        return tuple(spans)
+        places = byte_offsets(self.text)
+        ends = [self.start + places[end] for end in sentence_ends(self.text)]
+        return tuple(Span(start, end) for start, end in pairwise([self.start, *ends]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +125,8 @@ class Rows:
 def blocks_of(source: Source, rows: Iterable[Rows]) -> Iterator[Block]:
     """`rows` as blocks, with what lies between them: every line is in exactly one block.
 
-    Rows come in order, without blank lines at their ends; where two overlap the later gives way. Lines that no row has are blank
-    lines, or paragraphs.
+    Rows come in order, without blank lines at their ends; where two overlap the later gives way.
+    Lines that no row has are blank lines, or paragraphs.
     """
     at = source.front_matter_lines
     if source.body_start:

@@ -226,7 +226,7 @@ class _Lines:
     def _heading(
         self, first: int, end: int, level: int, style: Style, title: tuple[int, int]
     ) -> Rows:
-        """A heading whose title is `title`, in characters of line `first`, or goes on from there."""
+        """A heading; `title` is in characters of line `first`, and goes on if there are more."""
         line, start = self._text.lines[first], self._text.source.lines[first].start
         left, right = max(title[0], 0), max(title[1], 0)
         title_start = start + len(line[:left].encode())

@@ -1,4 +1,4 @@
-"""The numbering of Chinese official documents: 一、 （一） 1. （1）, and what it makes of a line."""
+"""The numbers of Chinese official documents, 一、 （一） 1. （1）, and the lines they begin."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ class Piece:
 
 _FENCE = re.compile(rb"[ \t]*(`{3,}(?=[^`]*$)|~{3,})[^\r\n]*")
 _DOUBLE = re.compile(rb" {0,3}(\$\$|%%)")
+_SIGNS = re.compile(r"[`$%!\[<]|://")
 _TICKS = re.compile("`+")
 _INLINE = re.compile(
     r"""
@@ -58,12 +59,15 @@ _INLINE = re.compile(
     | (?P<code>     `+ )
     | (?P<comment>  %%[^%\n]{1,500}%% | <!--(?:(?!-->|<!--).)*?--> )
     | (?P<math>     \$\$[^$\n]{1,500}\$\$ | (?<![\w$])\$(?=\S)[^$\n]{1,300}(?<=\S)\$(?![\w$]) )
-    | (?P<image>    !\[\[[^\[\]\n]{1,300}\]\] | !\[[^\[\]\n]{0,300}\]\([^()\s]{1,2000}[^()\n]{0,200}\) )
+    | (?P<image>    !\[\[[^\[\]\n]{1,300}\]\]
+                  | !\[[^\[\]\n]{0,300}\]\([^()\s]{1,2000}[^()\n]{0,200}\) )
     | (?P<wikilink> \[\[[^\[\]\n]{1,300}\]\] )
     | (?P<footnote> \[\^[^\[\]\s]{1,100}\] )
-    | (?P<link>     \[[^\[\]\n]{0,300}\]
-                    \([^()\s]{0,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?(?:[ ][^()\n]{0,200})?\) )
-    | (?P<url>      <?(?:https?|ftp|file)://[^\s<>"'`|\\^{}\[\]\u3000-\u303f\uff00-\uffef\u4e00-\u9fff]+>? )
+    | (?P<link>     \[(?P<label>[^\[\]\n]{0,300})\]
+                    \((?P<target>[^()\s]{0,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?)
+                    (?:[ ][^()\n]{0,200})?\) )
+    | (?P<url>      <?(?:https?|ftp|file)://
+                    [^\s<>"'`|\\^{}\[\]\u3000-\u303f\uff00-\uffef\u4e00-\u9fff]+>? )
     | (?P<html>     </?[A-Za-z][\w-]{0,30}(?:\s[^<>\n]{0,500})?/?> )
     """,
     re.VERBOSE | re.DOTALL,
@@ -109,6 +113,8 @@ def inline_pieces(text: str) -> Iterator[Piece]:
 
     Reads what Markdown and Obsidian write alike; links stop at 300 characters of label.
     """
+    if not _SIGNS.search(text):
+        return
     closers = _tick_runs(text)
     at = 0
     while found := _INLINE.search(text, at):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from clover_engine.errors import CloverError
 
@@ -27,6 +29,13 @@ class Span:
 
     start: int
     end: int
+
+
+def byte_offsets(text: str) -> Sequence[int]:
+    """Where each character of `text` begins in its UTF-8 bytes, and where the last one ends."""
+    if text.isascii():
+        return range(len(text) + 1)
+    return list(accumulate(map(len, map(str.encode, text)), initial=0))
 
 
 @dataclass(frozen=True)
