@@ -17,8 +17,9 @@ from clover_templates.trace import Piece, Trace, Written
 class Expected:
     """What a template asks of its documents, as plain data.
 
-    `literals` is all text it brings itself; `outline` is None where any will do. A model may word the slots in `rewritten`, from their
-    sources, and those in `written` anew; a slot in neither holds bytes of the source alone.
+    `literals` is all text it brings itself; `outline` is None where any will do. A model may word
+    the slots in `rewritten`, from their sources, and those in `written` anew; a slot in neither
+    holds bytes of the source alone.
     """
 
     literals: str = ""

@@ -130,7 +130,7 @@ class _Lines:
     def __init__(self, text: _Text) -> None:
         self._text = text
         self._numbers = [0, 0, 0, 0]
-        # the level of the numbered items just above; 9 for names of attachments, whatever theirs
+        # the level of the numbered items just above, 0 without any; what is below it is an item too
         self._in_items = 0
 
     def rows(self) -> Iterator[Rows]:
@@ -184,7 +184,7 @@ class _Lines:
         numbered = numbered_line(line)
         if numbered:
             return self._numbered(at, numbered)
-        self._in_items = 9 if _ATTACHMENTS.match(line) else 0
+        self._in_items = 1 if _ATTACHMENTS.match(line) else 0
         return Rows(Kind.FOOTNOTE if _FOOTNOTE.match(line) else Kind.PARAGRAPH, at, at + 1)
 
     def _while(self, at: int, pattern: re.Pattern[str]) -> int:
@@ -203,13 +203,13 @@ class _Lines:
             row = self._heading(at, at + 1, level + 1, style, (line.start, line.end))
             assert row.heading
             return replace(row, heading=replace(row.heading, number=line.number, run_in=run_in))
-        self._in_items = max(self._in_items, level)
+        self._in_items = min(self._in_items or level, level)
         return Rows(Kind.LIST_ITEM, at, at + 1)
 
     def _heads(self, at: int, line: NumberedLine) -> bool:
         """Whether the line is a heading: it has a title, and text follows it."""
         level = line.number.level
-        if not line.has_title or (self._in_items >= level and not line.run_in):
+        if not line.has_title or (0 < self._in_items <= level and not line.run_in):
             return False
         if line.run_in or (line.whole and level <= _SECTION_LEVEL):
             return True

@@ -47,7 +47,7 @@ def markdown_rows(source: Source) -> Iterator[Rows]:
     """
     if len(source.lines) <= source.front_matter_lines:
         return
-    yield from _with_continuations(source, _told_apart_rows(source))
+    yield from _merged(source, _told_apart_rows(source))
 
 
 def _told_apart_rows(source: Source) -> Iterator[Rows]:
@@ -204,17 +204,24 @@ def _line_kind(line: bytes, above: Kind, heads: bool) -> Kind:
     return above
 
 
-def _with_continuations(source: Source, rows: Iterator[Rows]) -> Iterator[Rows]:
-    """`rows`, with indented text below a footnote made part of it: only Markdown calls it code."""
-    footnote: Rows | None = None
+def _merged(source: Source, rows: Iterator[Rows]) -> Iterator[Rows]:
+    """`rows` with what belongs together in one: a run of definitions, a footnote and its text."""
+    open_row: Rows | None = None
     for row in rows:
-        if footnote and row.kind is Kind.CODE and _INDENTED.match(source.line(row.first)):
-            footnote = replace(footnote, end=row.end, nested=True)
+        if open_row and _goes_on(source, open_row, row):
+            nested = open_row.kind is Kind.FOOTNOTE
+            open_row = replace(open_row, end=row.end, nested=nested)
             continue
-        if footnote:
-            yield footnote
-        footnote = row if row.kind is Kind.FOOTNOTE else None
-        if not footnote:
-            yield row
-    if footnote:
-        yield footnote
+        if open_row:
+            yield open_row
+        open_row = row
+    if open_row:
+        yield open_row
+
+
+def _goes_on(source: Source, row: Rows, below: Rows) -> bool:
+    if row.kind is Kind.REFERENCES:
+        return below.kind is Kind.REFERENCES and row.end == below.first
+    # only Markdown calls it code
+    indented = below.kind is Kind.CODE and _INDENTED.match(source.line(below.first))
+    return row.kind is Kind.FOOTNOTE and bool(indented)
