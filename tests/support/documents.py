@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 
 from hypothesis import strategies as st
+
+from clover_templates.blocks import Block, Kind
+from clover_templates.document import Document
+from clover_templates.trace import Added, FromSource, Piece, Trace, Why
 
 # the shape of many Chinese articles: no `#`, a line is a paragraph, no line end at the end
 REPORT = (
@@ -59,13 +64,14 @@ INCIDENT = (
 # what the grammars look at, so that it meets often
 _PIECES = st.sampled_from(
     [
-        *("# ", "## ", "#", "text", "More. ", "A b. ", "---", "===", "***", "+++", "\n", "\n", "\n\n"),
-        *("\r\n", "\r", "- ", "* ", "1. ", "1) ", "-", "> ", ">", "> [!note] ", "    ", "\t", "  "),
-        *("```", "```\n", "~~~\n", "`", "$$", "$$\n", "%%", "%%\n", "$", "| ", "|---|---|\n", "|"),
-        *("<div>\n", "</div>\n", "<!-- ", " -->", "[^1]: ", "[a]: ", "[[", "]]", "](", "![", "[^1]"),
-        *("一、总体情况\n", "二、问题\n", "三、", "（一）", "（二）原因\n", "1.", "2.", "（1）", "。", "；"),
-        *("中文。", "“好。”", "（见。）", "《通知》", "附件：", "**", "**重点**\n", "__", "_", "\\n", "\u3000"),
-        *("\ufeff", "\x0b", "\x0c", "\x1c", "\u2028", "\x85", "🙂", "é", "key: value\n", "…", "e.g. "),
+        *("# ", "## ", "#", "text", "More. ", "A b. ", "---", "===", "***", "+++", "\n", "\n\n"),
+        *("\r\n", "\r", "- ", "* ", "1. ", "1) ", "-", "> ", ">", "> [!note] ", "    ", "\t"),
+        *("```", "```\n", "~~~\n", "`", "$$", "$$\n", "%%", "%%\n", "$", "| ", "|---|---|\n"),
+        *("|", "<div>\n", "</div>\n", "<!-- ", " -->", "[^1]: ", "[a]: ", "[[", "]]", "](", "!["),
+        *("一、总体情况\n", "二、问题\n", "三、", "（一）", "（二）原因\n", "1.", "2.", "（1）"),
+        *("中文。", "“好。”", "（见。）", "《通知》", "附件：", "**", "**重点**\n", "。", "；"),
+        *("\ufeff", "\x0b", "\x0c", "\x1c", "\u2028", "\x85", "🙂", "é", "key: value\n", "…"),
+        *("  ", "__", "_", "\\n", "\u3000", "e.g. ", "[^1]"),
     ]
 )
 TEXTS = st.lists(_PIECES, max_size=40).map("".join) | st.text(
@@ -124,3 +130,34 @@ def found_documents(folders: Iterable[Path]) -> list[Path]:
             if path.suffix in suffixes and path.is_file()
         }
     )
+
+
+_BEFORE_TEXT = (Kind.BOM, Kind.FRONT_MATTER, Kind.BLANK)
+
+
+def shuffled(document: Document, rnd: random.Random) -> Trace:
+    """The sections of a document in another order, as an assembly would put them."""
+    head = list(takewhile(lambda block: block.kind in _BEFORE_TEXT, document.blocks))
+    top = min((block.level for block in document.blocks if block.level), default=0)
+    sections: list[list[Block]] = [[]]
+    for block in document.blocks[len(head) :]:
+        if 0 < block.level <= top + 1:
+            sections.append([])
+        sections[-1].append(block)
+    sections = [section for section in sections if section]
+    rnd.shuffle(sections)
+    end = document.source.line_end
+    pieces: list[Piece] = [FromSource(block.start, block.end) for block in head]
+    for number, section in enumerate(sections):
+        last = section[-1]
+        more = number + 1 < len(sections)
+        # the last line of the file goes on having a line end, or none
+        kept = more or document.source.ends_with_line_end
+        text = document.data[section[0].start : last.end]
+        size = len(text if kept else text.rstrip(b"\r\n"))
+        pieces.append(FromSource(section[0].start, section[0].start + size))
+        if more and not last.text.endswith(("\n", "\r")):
+            pieces.append(Added(end, Why.SEPARATOR))
+        if more and last.kind is not Kind.BLANK:
+            pieces.append(Added(end, Why.SEPARATOR))
+    return Trace(tuple(pieces))

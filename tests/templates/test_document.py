@@ -136,8 +136,8 @@ def test_headings(text: str, found: list[tuple[int, str]]) -> None:
 
 
 def test_a_list_has_its_items_and_an_item_its_own_list() -> None:
-    [block] = Document.of(b"- a\n  - b\n\n- c d. E.\n").blocks
-    assert [item.text for item in block.items] == ["- a\n  - b\n\n", "- c d. E.\n"]
+    [block] = Document.of(b"- a\n  - b\n\n- cat. Dog.\n").blocks
+    assert [item.text for item in block.items] == ["- a\n  - b\n\n", "- cat. Dog.\n"]
     assert [item.nested for item in block.items] == [True, False]
     assert [len(item.sentences) for item in block.items] == [1, 2]
 
@@ -182,7 +182,10 @@ def test_a_lecture_keeps_code_and_math_whole() -> None:
         ("各区：\n一、甲\n乙。\n二、丙\n丁。", [(2, "甲"), (2, "丙")]),
         # 1. and 2. without text below them are a list
         ("一、甲\n1.子\n2.丑\n二、乙\n完。", [(2, "甲"), (2, "乙")]),
-        ("一、甲\n1.子\n正文。\n2.丑\n正文。\n二、乙", [(2, "甲"), (4, "子"), (4, "丑"), (2, "乙")]),
+        (
+            "一、甲\n1.子\n正文。\n2.丑\n正文。\n二、乙",
+            [(2, "甲"), (4, "子"), (4, "丑"), (2, "乙")],
+        ),
         # whole sentences are items, not headings
         ("一、同意你局意见。\n二、请抓紧办理。", []),
         # names of attachments are no headings
