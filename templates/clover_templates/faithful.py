@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from clover_templates.breach import Breach, Metric
@@ -126,11 +126,17 @@ def modality(case: Case) -> Iterator[Breach]:
 
 
 def _pairs(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for old in before:
-        tokens = grams(old)
-        share, new = max(((_share(tokens, grams(text)), text) for text in after), default=(0.0, ""))
-        if share >= _LEAST_ALIKE:
-            yield old, new
+    """Each sentence with the one most like it, where there is one."""
+    holders: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for new in dict.fromkeys(after):
+        for gram in grams(new):
+            holders[gram].append(new)
+    for old in dict.fromkeys(before):
+        wanted = grams(old)
+        shared = Counter(new for gram in wanted for new in holders.get(gram, ()))
+        for new, count in shared.most_common(1):
+            if count >= _LEAST_ALIKE * len(wanted):
+                yield old, new
 
 
 def _sentences(text: str) -> list[str]:

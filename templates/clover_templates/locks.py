@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 from unicodedata import normalize
 
@@ -81,14 +80,14 @@ _ITEM = re.compile(
                  | (?<![\w/.-])[\w-]+(?:/[\w.-]+)*/[\w-]+\.[A-Za-z]\w{{0,5}}(?!\w) )
     | (?P<number>  (?<![\d.])-?(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?)
                    (?:\ ?(?:%|‰|℃|°[CF]|(?:{_UNITS})|[A-Za-zµ]{{1,4}}(?!\w)))? )
-    | (?P<numeral> (?:第|百分之)?[{SIGNS}]+(?:{_UNITS}) | (?:第|百分之)[{SIGNS}]+
-                 | [{SIGNS}]{{2,}} )
+    | (?P<numeral> (?:第|百分之)?[{SIGNS}]{{1,16}}(?:{_UNITS}) | (?:第|百分之)[{SIGNS}]{{1,16}}
+                 | [{SIGNS}]{{2,16}} )
     """,
     re.VERBOSE,
 )
 _NUMERAL = re.compile(rf"(第|百分之)?([{SIGNS}]+)(.*)\Z")
 _DIGITS = re.compile(r"(-?[\d,]+(?:\.\d+)?)\s*(.*)\Z")
-_SCALES = {"万": 10**4, "亿": 10**8}
+_ZEROS = {"万": 4, "亿": 8}
 _DATE = re.compile(r"(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})[日号]?\Z")
 _LINE = re.compile(r"[^\r\n]+")
 
@@ -167,11 +166,20 @@ def _value(lock: Lock, written: str) -> str:
 def _number_value(written: str) -> str:
     """`1,200 m` as `1200 m`, `三万元` as `30000 元`, `百分之五` as `5 %`."""
     if numeral := _NUMERAL.match(written):
-        amount = Decimal(numeral_value(numeral[2]) or 0)
+        digits = str(numeral_value(numeral[2]))
         unit = "%" if numeral[1] == "百分之" else numeral[3]
     else:
         digits, unit = _DIGITS.findall(written)[0]
-        amount = Decimal(digits.replace(",", ""))
-    while unit and unit[0] in _SCALES:
-        amount, unit = amount * _SCALES[unit[0]], unit[1:]
-    return f"{amount.normalize():f} {unit}".strip()
+    zeros = 0
+    while unit and unit[0] in _ZEROS:
+        zeros, unit = zeros + _ZEROS[unit[0]], unit[1:]
+    return f"{_shifted(digits, zeros)} {unit}".strip()
+
+
+def _shifted(digits: str, zeros: int) -> str:
+    """A number with its point moved, to the letter: no type of number holds all its digits."""
+    sign = "-" * digits.startswith("-")
+    whole, _, part = digits.lstrip("-").replace(",", "").partition(".")
+    part = part.ljust(zeros, "0")
+    whole, part = (whole + part[:zeros]).lstrip("0") or "0", part[zeros:].rstrip("0")
+    return f"{sign}{whole}.{part}" if part else f"{sign}{whole}"

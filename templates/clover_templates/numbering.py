@@ -86,18 +86,3 @@ def number_prefix(line: str) -> str:
     """The number `line` begins with, with the blanks and emphasis marks beside it; or nothing."""
     found = _NUMBER.match(line)
     return found[0] if found else ""
-
-
-def first_break(numbers: list[Number]) -> int | None:
-    """The index of the first number that does not follow from those before it; None if all do.
-
-    A number follows its elder on the same level by one, and is 1 below a new parent.
-    """
-    last = [0, 0, 0, 0]
-    for index, number in enumerate(numbers):
-        at = number.level - 1
-        if number.value != last[at] + 1:
-            return index
-        last[at] = number.value
-        last[at + 1 :] = [0] * (len(last) - at - 1)
-    return None

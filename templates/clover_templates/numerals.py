@@ -6,12 +6,13 @@ _DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八
 _DIGITS |= {"〇": 0, "两": 2, "○": 0}
 _TENS = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
+MAX_SIGNS = 30
 SIGNS = "".join([*_DIGITS, *_TENS, *_MYRIADS])
 
 
 def numeral_value(text: str) -> int | None:
-    """The value of `二十三`, `一万二千`, `二〇二六`; None for what is no numeral."""
-    if not text or any(sign not in SIGNS for sign in text):
+    """The value of `二十三`, `一万二千`, `二〇二六`; None for what is no numeral, or too long for one."""
+    if not 0 < len(text) <= MAX_SIGNS or any(sign not in SIGNS for sign in text):
         return None
     if all(sign in _DIGITS for sign in text):
         return int("".join(str(_DIGITS[sign]) for sign in text))

@@ -16,7 +16,7 @@ _CLOSERS = r"[\"'”’」』）)\]*_~]*"
 _END = re.compile(
     rf"""
       (?P<chinese> (?:[。！？；]|…+)+ {_CLOSERS} )
-    | (?P<latin>   [.?!]+ {_CLOSERS} (?=\s|\Z) )
+    | (?P<latin>   [.?!]+ {_CLOSERS} (?=\s|\Z) | (?<=[.?!][”’])[ \t] )
     | (?P<line>    \r\n | \r | \n )
     """,
     re.VERBOSE,
@@ -51,7 +51,9 @@ def sentence_ends(text: str) -> list[int]:
     if not text:
         return []
     wrapped = _is_wrapped(text.splitlines())
+    # blanks before all text are no sentence
     ends: list[int] = []
+    start = _blanks_end(text, 0)
     for found in _candidates(text):
         ends_here = (
             _ends_line(text, found, wrapped)
@@ -60,7 +62,7 @@ def sentence_ends(text: str) -> list[int]:
         )
         if ends_here:
             end = _blanks_end(text, found.end())
-            if not ends or end > ends[-1]:
+            if end > (ends[-1] if ends else start):
                 ends.append(end)
     if not ends or ends[-1] < len(text):
         ends.append(len(text))

@@ -112,6 +112,24 @@ class Trace:
         number = bisect_right(self._runs_by_start, span.start, key=lambda run: run.start) - 1
         return number >= 0 and span.end <= self._runs_by_start[number].end
 
+    def unused(self, size: int) -> tuple[Span, ...]:
+        """The bytes of a source of `size` that no piece uses, rewrites or replaces."""
+        rewritten = [
+            span for piece in self.pieces if isinstance(piece, Written) for span in piece.sources
+        ]
+        gaps: list[Span] = []
+        at = 0
+        for span in [*sorted([*self.runs, *self.replaced, *rewritten]), Span(size, size)]:
+            if span.start > at:
+                gaps.append(Span(at, span.start))
+            at = max(at, span.end)
+        return tuple(gaps)
+
+    @cached_property
+    def moved(self) -> tuple[Span, ...]:
+        """The runs that changed places, as few bytes as that can be said with."""
+        return moved(self.runs)
+
     @cached_property
     def _runs_by_start(self) -> tuple[Span, ...]:
         return tuple(sorted(self.runs))

@@ -17,7 +17,7 @@ from clover_templates.document import Document
 from clover_templates.faithful import coverage, invention, locks, modality
 from clover_templates.normal import says_nothing
 from clover_templates.numbering import number_prefix
-from clover_templates.source import BOM, Span
+from clover_templates.source import Span
 from clover_templates.structure import misfits
 from clover_templates.trace import Added, FromSource, Literal, Trace, Why, Written
 
@@ -87,7 +87,7 @@ def _problem(case: Case, piece: object) -> str:
     match piece:
         case FromSource(start, end):
             inside = 0 <= start <= end <= len(case.source.data)
-            return "" if inside else "the source has no such bytes"
+            return _cut(case.source.data, start, end) if inside else "the source has no such bytes"
         case Literal(data):
             text = _plain(data.decode(errors="replace"))
             return "" if text in _plain(case.expected.literals) else "no text of the template"
@@ -101,6 +101,16 @@ def _problem(case: Case, piece: object) -> str:
         case Written(_, slot):
             allowed = slot in case.expected.rewritten | case.expected.written
             return "" if allowed else f"written by a model, and {slot} is verbatim"
+    return ""
+
+
+def _cut(source: bytes, start: int, end: int) -> str:
+    """What a piece `[start, end)` cuts in two that is one; empty where it does not."""
+    for at in (start, end):
+        if source[at - 1 : at + 1] == b"\r\n" and at > 0:
+            return "a line end is cut in two"
+        if at < len(source) and 0x80 <= source[at] < 0xC0:
+            return "a character is cut in two"
     return ""
 
 
@@ -130,15 +140,10 @@ def _dropped(case: Case) -> Iterator[Breach]:
         if span not in headings and not _LABEL.fullmatch(case.source_text(span)):
             text, message = case.source_text(span), "replaced, and neither heading nor label"
             yield Breach(Metric.TRACE, message, text, span.start, in_output=False)
-    rewritten = [span for piece in case.written for span in piece.sources]
-    at = len(BOM) if case.source.data.startswith(BOM) else 0
-    end = Span(len(case.source.data), len(case.source.data))
-    for span in [*sorted([*case.trace.runs, *case.trace.replaced, *rewritten]), end]:
-        gap = Span(at, span.start)
-        if gap.start < gap.end and not says_nothing(case.source_text(gap)):
-            text = case.source_text(gap)
-            yield Breach(Metric.TRACE, "dropped", text, gap.start, in_output=False)
-        at = max(at, span.end)
+    for span in case.trace.unused(len(case.source.data)):
+        text = case.source_text(span)
+        if not says_nothing(text.removeprefix("\ufeff")):
+            yield Breach(Metric.TRACE, "dropped", text, span.start, in_output=False)
 
 
 def structure(case: Case) -> Iterator[Breach]:
@@ -163,6 +168,8 @@ def layout(case: Case) -> Iterator[Breach]:
     if before.data and before.ends_with_line_end != after.ends_with_line_end:
         at = len(after.data)
         yield Breach(Metric.EDIT, "line end at the end of the file added or lost", "", at)
+    if set(after.line_ends) - {*before.line_ends, before.line_end}:
+        yield Breach(Metric.EDIT, "line ends are not what they were", "", 0)
     for placed in case.trace.placed:
         if isinstance(placed.piece, FromSource):
             continue

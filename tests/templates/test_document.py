@@ -35,7 +35,7 @@ def assert_joins(data: bytes) -> None:
     assert not data or (blocks[0].start, blocks[-1].end) == (0, len(data))
     for block in blocks:
         assert block.end > block.start
-        for parts in (block.items, block.sentences):
+        for parts in ([item.span for item in block.items], block.sentences):
             if parts:
                 assert (parts[0].start, parts[-1].end) == (block.start, block.end)
                 assert all(left.end == right.start for left, right in pairwise(parts))
@@ -55,6 +55,25 @@ def assert_joins(data: bytes) -> None:
 def test_parts_join_to_the_document(text: str) -> None:
     for data in (text, text.replace("\n", "\r\n"), text.replace("\n", "\r"), f"\ufeff{text}"):
         assert_joins(data.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(">" * 3000, "> " * 3000 + "x", "[" * 20000, "- " * 3000 + "x", "[a](" * 20000),
+        *("`".join(" " * 20000), "<!-- " * 20000, "$a " * 20000, "$$\n" * 20001, "%% a\n" * 20001),
+        *("（《“" * 20000, "a. " * 50000, "http://" * 20000, "# " * 20000, "**a" * 20000),
+        *(
+            "一、甲\n二、乙\n" * 10000,
+            "[^a]: b\n    c\n\n" * 5000,
+            "".join("`" * n + " " for n in range(600)),
+        ),
+        "| a |\n|---|\n" + "|  |\n" * 20000,
+    ],
+    ids=lambda text: repr(text[:8]),
+)
+def test_no_shape_takes_more_than_its_length(text: str) -> None:
+    assert_joins(text.encode())
 
 
 @pytest.mark.parametrize("text", [REPORT, LECTURE, INCIDENT])
