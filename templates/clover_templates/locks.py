@@ -107,10 +107,8 @@ def locked_items(document: Document) -> Iterator[Item]:
 
 
 def items_of(text: str) -> list[Item]:
-    """The locked items of a piece of text; their spans are bytes of the text."""
-    places = byte_offsets(text)
-    lines = _LINE.finditer(text)
-    return [item for line in lines for item in _line_items(line[0], places[line.start()])]
+    """The locked items of a text by itself; their spans are bytes of the text."""
+    return list(locked_items(Document.of(text.encode())))
 
 
 def _line_items(line: str, at: int) -> Iterator[Item]:

@@ -11,7 +11,7 @@ SIGNS = "".join([*_DIGITS, *_TENS, *_MYRIADS])
 
 
 def numeral_value(text: str) -> int | None:
-    """The value of `二十三`, `一万二千`, `二〇二六`; None for what is no numeral, or too long for one."""
+    """The value of `二十三`, `一万二千`, `二〇二六`; None for what is no numeral or is too long."""
     if not 0 < len(text) <= MAX_SIGNS or any(sign not in SIGNS for sign in text):
         return None
     if all(sign in _DIGITS for sign in text):

@@ -36,7 +36,7 @@ class Section:
 
     def __iter__(self) -> Iterator[Section]:
         """This section and all below it, in the order of the document."""
-        waiting = [self]
+        waiting: list[Section] = [self]
         while waiting:
             section = waiting.pop()
             yield section

@@ -309,6 +309,14 @@ def test_a_rewrite_of_its_own_words_is_invention() -> None:
     assert {Metric.COVERAGE, Metric.INVENTION} <= metrics(document, trace)
 
 
+def test_a_rewrite_keeps_blocks_of_code_and_math() -> None:
+    document = Document.of(b"Run it:\n\n```\nls -l 3\n```\n\n$$\nx\n$$\n")
+    span = Span(0, len(document.data))
+    for old, new, caught in ((b"", b"", False), (b"-l", b"-a", True), (b"x\n", b"y\n", True)):
+        trace = Trace((Written(document.data.replace(old, new), "slot", (span,)),))
+        assert (Metric.LOCKS in metrics(document, trace)) is caught
+
+
 def test_obligation_is_compared_sentence_by_sentence() -> None:
     long = "Every team {} file a short report on all open points before the end of the week. "
     more = "Guests from other sites {} read the minutes of all meetings of last quarter there.\n"
