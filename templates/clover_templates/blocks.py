@@ -34,8 +34,8 @@ class Kind(StrEnum):
     BLANK = "blank lines"
 
 
-# moved as they are, never split
-OPAQUE = frozenset({Kind.FRONT_MATTER, Kind.TABLE, Kind.CODE, Kind.MATH, Kind.COMMENT, Kind.HTML})
+# no prose stands in them: their text means what it means to the letter
+OPAQUE = frozenset({Kind.CODE, Kind.MATH, Kind.COMMENT, Kind.HTML})
 _SPLIT = frozenset({Kind.PARAGRAPH, Kind.LIST_ITEM, Kind.FOOTNOTE})
 
 

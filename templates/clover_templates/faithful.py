@@ -93,6 +93,7 @@ def invention(case: Case) -> Iterator[Breach]:
     """What a model wrote holds no item, name or approval that neither source nor template has."""
     known = f"{case.source.data.decode()}\n{case.expected.literals}"
     items = {_key(item) for item in [*case.source_items, *items_of(case.expected.literals)]}
+    there = grams(known) if case.written else set()
     for piece in case.written:
         text, at = piece.data.decode(errors="replace"), case.trace.start(piece)
         for item in items_of(text):
@@ -103,7 +104,7 @@ def invention(case: Case) -> Iterator[Breach]:
                 yield Breach(Metric.INVENTION, "name or decision without a source", name, at)
         if piece.slot in case.expected.rewritten:
             own = grams(text)
-            share = len(own - grams(known)) / len(own) if own else 0.0
+            share = len(own - there) / len(own) if own else 0.0
             if share > MOST_NEW:
                 message = f"{share:.0%} of the rewrite is in neither source nor template"
                 yield Breach(Metric.INVENTION, message, text, at)
@@ -159,7 +160,8 @@ def _share(wanted: set[tuple[str, ...]], had: set[tuple[str, ...]]) -> float:
 
 
 def _is_only(pieces: Sequence[Piece], *kinds: type[Piece]) -> bool:
-    return all(isinstance(piece, kinds) and not getattr(piece, "copy", False) for piece in pieces)
+    copied = any(isinstance(piece, FromSource) and piece.copy for piece in pieces)
+    return not copied and all(isinstance(piece, kinds) for piece in pieces)
 
 
 def _is_new(pieces: Sequence[Piece]) -> bool:

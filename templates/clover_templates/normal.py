@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import normalize
 
-from clover_templates.blocks import Block, Kind
+from clover_templates.blocks import OPAQUE, Block, Kind
 from clover_templates.document import Document
 from clover_templates.numbering import number_prefix
 from clover_templates.sentences import sentence_ends
@@ -28,7 +28,6 @@ _UNDERLINE = re.compile(r"[ \t]*(?:=+|(?:[-*_][ \t]*){3,}|(?:`{3,}|~{3,})\w*)[ \
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
 # nothing to lose in them
 _EMPTY = frozenset({Kind.BLANK, Kind.BOM, Kind.RULE})
-_WHOLE = frozenset({Kind.CODE, Kind.MATH, Kind.COMMENT, Kind.HTML})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def says_nothing(text: str) -> bool:
 def units(document: Document) -> Iterator[Unit]:
     """Everything the document says, unit by unit, in order."""
     for block in document.blocks:
-        if block.kind in _WHOLE:
+        if block.kind in OPAQUE:
             yield Unit(_whole(block), block.span)
         elif block.kind not in _EMPTY:
             yield from _pieces(block)

@@ -103,6 +103,25 @@ class Trace:
             yield self.placed[number]
             number += 1
 
+    def place_of(self, offset: int) -> int | None:
+        """Where the source's byte at `offset` stands in the output; None where it does not."""
+        number = bisect_right(self._by_source, offset, key=lambda entry: entry[0].start) - 1
+        if number < 0 or offset >= self._by_source[number][0].end:
+            return None
+        used, start = self._by_source[number]
+        return start + offset - used.start
+
+    @cached_property
+    def _by_source(self) -> tuple[tuple[Span, int], ...]:
+        """The bytes of the source in use, ascending, and where each begins in the output."""
+        return tuple(
+            sorted(
+                (Span(placed.piece.start, placed.piece.end), placed.span.start)
+                for placed in self.placed
+                if isinstance(placed.piece, FromSource) and not placed.piece.copy
+            )
+        )
+
     def start(self, piece: Piece) -> int:
         """Where a piece of this trace begins in the output."""
         return next(placed.span.start for placed in self.placed if placed.piece is piece)

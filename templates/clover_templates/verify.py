@@ -7,10 +7,11 @@ the edit may be applied. None of them asks a model.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clover_templates.blocks import Kind
+from clover_templates.blocks import OPAQUE, Kind
 from clover_templates.breach import Breach, Metric
 from clover_templates.case import Case, Expected
 from clover_templates.document import Document
@@ -58,7 +59,7 @@ def verify(
     Raises DocumentError where the output is no document.
     """
     case = Case(source, Document.of(output), trace, expected)
-    metrics = (traceability, coverage, locks, invention, modality, structure, layout)
+    metrics = (traceability, coverage, locks, invention, modality, structure, kinds, layout)
     breaches = [breach for metric in metrics for breach in metric(case)]
     if edits is not None:
         breaches += edit(source.data, output, edits)
@@ -158,6 +159,19 @@ def structure(case: Case) -> Iterator[Breach]:
     for key in case.expected.front_matter:
         if key not in there:
             yield Breach(Metric.STRUCTURE, "the front matter lacks a key", key, 0, code="D01")
+
+
+def kinds(case: Case) -> Iterator[Breach]:
+    """What was code, math, a comment or HTML still is, and nothing else became so."""
+    blocks = case.output.blocks
+    for block in case.source.blocks:
+        place = case.trace.place_of(block.start)
+        if place is None or block.kind is Kind.BLANK:
+            continue
+        here = blocks[bisect_right(blocks, place, key=lambda other: other.start) - 1]
+        if {block.kind, here.kind} & OPAQUE and block.kind is not here.kind:
+            message = f"{block.kind} became {here.kind}"
+            yield Breach(Metric.STRUCTURE, message, block.text, place)
 
 
 def layout(case: Case) -> Iterator[Breach]:

@@ -289,6 +289,15 @@ def test_template_text_beside_source_text_hides_nothing() -> None:
     assert not verify(document, output, trace, Expected(literals="：\n\n"))
 
 
+def test_an_open_fence_may_not_swallow_what_follows_it_now() -> None:
+    document = Document.of(b"## A\n\ntext\n\n## B\n\n```\ncode\n")
+    second = document.data.index(b"## B")
+    moved = [FromSource(second, len(document.data)), FromSource(0, second - 1)]
+    assert Metric.STRUCTURE in metrics(document, Trace(tuple(moved)))
+    closed = [moved[0], Added(b"```\n\n", Why.FENCE), moved[1]]
+    assert not metrics(document, Trace(tuple(closed)))
+
+
 def test_a_summary_may_say_again_what_is_there_and_nothing_else() -> None:
     document = Document.of(b"The queue held 1,200 jobs.\n")
     whole = FromSource(0, len(document.data))
