@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +11,11 @@ from functools import cached_property
 from itertools import accumulate
 
 from clover_engine.errors import CloverError
+from clover_templates.front_matter import body_start, front_matter
 
 MAX_BYTES = 10_000_000
-BOM = b"\xef\xbb\xbf"
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-_FENCES = (b"---", b"+++")
 
 
 class DocumentError(CloverError):
@@ -76,7 +75,7 @@ class Source:
     @property
     def body_start(self) -> int:
         """Where the text begins: behind the byte order mark, if there is one."""
-        return len(BOM) if self.data.startswith(BOM) else 0
+        return body_start(self.data)
 
     @cached_property
     def line_ends(self) -> Counter[bytes]:
@@ -94,17 +93,9 @@ class Source:
 
     @cached_property
     def front_matter_lines(self) -> int:
-        """How many lines the front matter has, fences included; 0 where there is none.
-
-        A fence that nothing closes is a rule, not front matter; so is one above a blank line.
-        """
-        fence = self.line(0).rstrip() if self.lines else b""
-        if fence not in _FENCES or len(self.lines) < 2 or not self.line(1).strip():
-            return 0
-        for number in range(1, len(self.lines)):
-            if self.line(number).rstrip() == fence:
-                return number + 1
-        return 0
+        """How many lines the front matter has, fences included; 0 where there is none."""
+        matter = front_matter(self.data)
+        return bisect_left(self._line_starts, matter.body) if matter else 0
 
     def line(self, number: int) -> bytes:
         """A line, from 0, with its line end."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from clover_templates.blocks import OPAQUE, Kind
 from clover_templates.breach import Breach, Metric
 from clover_templates.case import Case, Expected
 from clover_templates.document import Document
+from clover_templates.edit import Edit, applied
 from clover_templates.faithful import coverage, invention, locks, modality
 from clover_templates.normal import says_nothing
 from clover_templates.numbering import number_prefix
@@ -34,15 +34,6 @@ _ADDED = {
 _LABEL = re.compile(
     r"[ \t\u3000]*(?:[-*+][ \t]+)?[*_]{0,2}[^\s:：][^:：\r\n]{0,30}[:：][*_]{0,2}\s*"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Bytes `[start, end)` of the source become `data`."""
-
-    start: int
-    end: int
-    data: bytes
 
 
 def verify(
@@ -194,16 +185,15 @@ def layout(case: Case) -> Iterator[Breach]:
 
 def edit(source: bytes, output: bytes, edits: Sequence[Edit]) -> Iterator[Breach]:
     """The edits make the output of the source, do not overlap, and none of them is idle."""
-    parts: list[bytes] = []
     at = 0
-    for change in sorted(edits, key=lambda change: change.start):
+    ordered = sorted(edits, key=lambda change: (change.start, change.end))
+    for change in ordered:
         old = source[change.start : change.end]
-        if change.start < at or old == change.data:
+        if change.start < at or old == change.text.encode():
             message = "overlapping edits" if change.start < at else "an edit that changes nothing"
             yield Breach(Metric.EDIT, message, old.decode(errors="replace"), change.start)
-        parts += [source[at : change.start], change.data]
         at = max(at, change.end)
-    if b"".join([*parts, source[at:]]) != output:
+    if applied(source, ordered) != output:
         yield Breach(Metric.EDIT, "the edits do not make the output", "", 0)
 
 

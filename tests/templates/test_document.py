@@ -116,6 +116,7 @@ def test_line_ends_do_not_change_the_headings(text: str) -> None:
         ("<details>\n# a\n</details>\n", ["HTML"]),
         ("| a | b |\n|---|---|\n| 1 | 2 |\n", ["TABLE"]),
         ("| a | b |\n|---|---|\n| 1 | 2 |\n|  |  |\n\n# H\n", ["TABLE", "HEADING"]),
+        ("| a |\r|---|\r| 1 |\r|  |\r\r# H\r", ["TABLE", "HEADING"]),
         ("| a | b |\r\n|||\r\n\r\n# H\r\n", ["PARAGRAPH", "HEADING"]),
         ("[a]: http://x\n[b]: http://y\n", ["REFERENCES"]),
         ("[a]: http://x\ntext\n", ["REFERENCES", "PARAGRAPH"]),

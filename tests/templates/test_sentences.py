@@ -11,9 +11,9 @@ from clover_templates.sentences import sentence_ends
 from tests.support.documents import TEXTS
 
 WRAPPED = (
-    "The archive keeps every snapshot of the last thirty days on the second disk\n"
-    "and copies the oldest ones to tape before they are deleted from there. Nobody\n"
-    "has to do this by hand"
+    "The archive keeps every snapshot of the last thirty days on a second disk in\n"
+    "Dresden and copies the oldest ones to tape before they are deleted from there,\n"
+    "Mondays at noon. Nobody has to do this by hand"
 )
 
 
@@ -74,4 +74,4 @@ def test_ends(text: str, cut: list[str] | None) -> None:
 
 
 def test_a_wrapped_paragraph_is_cut_at_its_sentences_alone() -> None:
-    assert [text.replace("\n", " ")[-7:] for text in sentences(WRAPPED)] == ["there. ", "by hand"]
+    assert [text.replace("\n", " ")[-7:] for text in sentences(WRAPPED)] == [" noon. ", "by hand"]

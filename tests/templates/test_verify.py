@@ -15,6 +15,7 @@ from clover_templates.blocks import Block, Kind
 from clover_templates.breach import Metric
 from clover_templates.case import Expected
 from clover_templates.document import Document
+from clover_templates.edit import Edit
 from clover_templates.source import Span
 from clover_templates.trace import (
     Added,
@@ -25,7 +26,7 @@ from clover_templates.trace import (
     Why,
     Written,
 )
-from clover_templates.verify import Edit, anchors, edit, idempotence, verify
+from clover_templates.verify import anchors, edit, idempotence, verify
 from tests.support.documents import INCIDENT, LECTURE, REPORT, TEXTS, made_document, shuffled
 
 REWRITE = Expected(rewritten=frozenset({"slot"}), written=frozenset({"summary"}))
@@ -380,16 +381,14 @@ def test_what_did_not_move_stands_in_order(order: list[int]) -> None:
 
 def test_edits_make_the_output() -> None:
     source, output = b"one two three", b"one 2 three!"
-    good = [Edit(4, 7, b"2"), Edit(13, 13, b"!")]
+    good = [Edit(4, 7, "2"), Edit(13, 13, "!")]
     assert not list(edit(source, output, good))
     assert [b.message for b in edit(source, output, good[:1])] == [
         "the edits do not make the output"
     ]
-    idle = [*good, Edit(8, 9, b"t")]
+    idle = [*good, Edit(8, 9, "t")]
     assert [b.message for b in edit(source, output, idle)] == ["an edit that changes nothing"]
-    assert "overlapping edits" in {
-        b.message for b in edit(source, output, [*good, Edit(6, 8, b"")])
-    }
+    assert "overlapping edits" in {b.message for b in edit(source, output, [*good, Edit(6, 8, "")])}
 
 
 def test_a_second_run_changes_nothing() -> None:
