@@ -127,7 +127,8 @@ def _used_twice(case: Case) -> Iterator[Breach]:
 
 def _dropped(case: Case) -> Iterator[Breach]:
     """Bytes of the source that are nowhere, unless they are blanks and marks, or were replaced."""
-    headings = {block.span for block in case.source.blocks if block.kind is Kind.HEADING}
+    blocks = case.source.blocks
+    headings = {block.span for block in blocks if block.heading and not block.heading.run_in}
     for span in case.trace.replaced:
         if span not in headings and not _LABEL.fullmatch(case.source_text(span)):
             text, message = case.source_text(span), "replaced, and neither heading nor label"

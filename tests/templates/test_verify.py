@@ -277,6 +277,13 @@ def test_a_replaced_heading_is_not_lost_but_a_replaced_sentence_is() -> None:
     assert "neither heading nor label" in str(found[0])
 
 
+def test_a_heading_with_its_text_in_one_line_is_not_replaced() -> None:
+    document = Document.of("一、甲。这一行还有正文。\n二、乙\n正文。\n".encode())
+    line = block_of(document, Kind.HEADING).span
+    trace = Trace((FromSource(line.end, len(document.data)),), (line,))
+    assert metrics(document, trace) == {Metric.TRACE}
+
+
 def test_template_text_beside_source_text_hides_nothing() -> None:
     document = Document.of("各区人民政府\n\n共3处。见1.2.3。\n".encode())
     name, rest = (block for block in document.blocks if block.kind is Kind.PARAGRAPH)
@@ -293,10 +300,10 @@ def test_template_text_beside_source_text_hides_nothing() -> None:
 def test_an_open_fence_may_not_swallow_what_follows_it_now() -> None:
     document = Document.of(b"## A\n\ntext\n\n## B\n\n```\ncode\n")
     second = document.data.index(b"## B")
-    moved = [FromSource(second, len(document.data)), FromSource(0, second - 1)]
-    assert Metric.STRUCTURE in metrics(document, Trace(tuple(moved)))
-    closed = [moved[0], Added(b"```\n\n", Why.FENCE), moved[1]]
-    assert not metrics(document, Trace(tuple(closed)))
+    moved = (FromSource(second, len(document.data)), FromSource(0, second - 1))
+    assert Metric.STRUCTURE in metrics(document, Trace(moved))
+    closed = (moved[0], Added(b"```\n\n", Why.FENCE), moved[1])
+    assert not metrics(document, Trace(closed))
 
 
 def test_a_summary_may_say_again_what_is_there_and_nothing_else() -> None:
