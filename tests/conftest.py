@@ -10,6 +10,15 @@ from clover_write.config import load_config
 from clover_write.store import ModelMissing, Store
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--documents",
+        action="append",
+        metavar="DIR",
+        help="folders of Markdown and text files to read, instead of those of installed packages",
+    )
+
+
 @pytest.fixture(scope="session")
 def real_model() -> Path:
     """The folder of the real coder-0.5b, from the store the environment names."""

@@ -7,6 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from clover_templates.grammar import block_tree
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -28,10 +30,9 @@ def code_regions(text: str, near: Sequence[int]) -> list[Region]:
     from tree_sitter import Language, Parser, Range
 
     source = _ascii(text)
-    blocks = Parser(Language(tree_sitter_markdown.language()))
     inlines = Parser(Language(tree_sitter_markdown.inline_language()))
     regions: list[Region] = []
-    for node in _found(blocks.parse(source).root_node, _BLOCKS | _INLINES):
+    for node in _found(block_tree(source), _BLOCKS | _INLINES):
         if node.type in _BLOCKS:
             regions.append((node.start_byte, node.end_byte))
         elif b"`" in source[node.start_byte : node.end_byte] and _holds(near, node):
@@ -45,10 +46,9 @@ def code_regions(text: str, near: Sequence[int]) -> list[Region]:
 def _ascii(text: str) -> bytes:
     """The text in one byte per code point, so that byte offsets are code points.
 
-    A comma stands for what is not ASCII: like it, it means nothing to Markdown. The grammar
-    needs a line end after the last line.
+    A comma stands for what is not ASCII: like it, it means nothing to Markdown.
     """
-    return _NOT_ASCII.sub(",", text).encode() + b"\n"
+    return _NOT_ASCII.sub(",", text).encode()
 
 
 def _found(root: Node, kinds: frozenset[str]) -> Iterator[Node]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clover_templates.front_matter import body_start, front_matter
+from clover_templates.grammar import block_tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -99,15 +100,10 @@ def _blocks(source: bytes, body: int) -> Iterator[_Block]:
     """The top-level blocks of the body.
 
     It is parsed with a line end before it, without which a second pair of fences would be front
-    matter once more, and one behind it, without which the grammar sees no heading in a last line.
+    matter once more.
     """
-    # imported here: reading its files takes longer than an editor's start may
-    import tree_sitter_markdown
-    from tree_sitter import Language, Parser
-
-    parser = Parser(Language(tree_sitter_markdown.language()))
     shift = body - 1
-    waiting = [parser.parse(b"\n" + source[body:] + b"\n").root_node]
+    waiting = [block_tree(b"\n" + source[body:])]
     while waiting:
         node = waiting.pop()
         if node.type in _NESTING:

@@ -163,6 +163,7 @@ def test_only_the_list_between_known_markers_changes(first: str, last: str, old:
         ("%% hidden\n## no\n%%\n## A", ["- [A](#a)"]),
         ("$$ a $$\n## A\n$$\n", ["- [A](#a)"]),
         ("```\n$$\n```\n## A\n```\n$$\n```", ["- [A](#a)"]),
+        ("| a |\n|---|\n| 1 |\n|  |\n\n## A", ["- [A](#a)"]),
         ("#tag\n##二级\n＃ 标题\n#\u3000x\n#\u00a0x\n\n## A", ["- [A](#a)"]),
         ("## A <!-- omit in toc -->\n## B\n## A", ["- [B](#b)", "- [A](#a)"]),
         # levels
