@@ -87,6 +87,14 @@ def guess_numbering(text: str) -> Numbering:
     return Numbering.GONGWEN if any(h.level <= 2 for h in numbered) else Numbering.NONE
 
 
+def closing_at(text: str, start: int) -> int:
+    """Where the text of a 公文's last section, which begins at `start`, is over: at the words of a
+    closing, or at the first blank line behind it."""
+    blank = _BLANK_LINES.match(text, start)
+    found = _CLOSING.search(text, blank.end() if blank else start)
+    return found.start() if found else len(text)
+
+
 def line_at(text: str, offset: int) -> Region:
     """The line that holds `offset`, its line end among it."""
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
@@ -102,14 +110,10 @@ def _numbered(text: str, start: int) -> Iterator[Heading]:
 
 
 def _closing(text: str, headings: Sequence[Heading]) -> int:
-    """Where the last section is over: at the words of a closing, or at the blank line behind its
-    text. Levels 3 and 4 do not count: the names of attachments are numbered like them."""
+    """Where the last section is over. Levels 3 and 4 do not count: the names of attachments are
+    numbered like them."""
     last = [heading for heading in headings if heading.level <= 2]
-    if not last:
-        return len(text)
-    blank = _BLANK_LINES.match(text, last[-1].end)
-    found = _CLOSING.search(text, blank.end() if blank else last[-1].end)
-    return found.start() if found else len(text)
+    return closing_at(text, last[-1].end) if last else len(text)
 
 
 def _markdown(text: str) -> Layout:

@@ -1,0 +1,133 @@
+"""Reads the values back out of a text that was made from literals and slots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clover_templates.template import Literal, Part, Piece, Slot, Unit, UnitKind
+
+_ROW = re.compile(r"[ \t]*\|[^\n]*(?:\n|\Z)")
+_ITEM = re.compile(
+    r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t][^\n]*(?:\n|\Z)"
+    r"(?:[ \t]+(?![-*+][ \t])\S[^\n]*(?:\n|\Z)|[ \t]*\n(?=[ \t]+\S))*"  # what goes on, indented
+)
+_LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n|\Z)")
+# what stands right before the first repetition
+_FIRST = {
+    UnitKind.ROW: re.compile(r"^[ \t]*\|?[ \t]*:?-[-:| \t]*(?:\n|\Z)", re.MULTILINE),
+    UnitKind.ITEM: re.compile(r"^(?=[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t])", re.MULTILINE),
+    UnitKind.LINE: re.compile(r""),
+}
+_UNITS = {UnitKind.ROW: _ROW, UnitKind.ITEM: _ITEM, UnitKind.LINE: _LINE}
+
+
+@dataclass(frozen=True, slots=True)
+class SlotValue:
+    """What stands in a slot, and at which code point of the text it begins."""
+
+    slot: Slot
+    text: str
+    start: int
+
+
+def read_values(parts: Sequence[Part], text: str) -> list[SlotValue]:
+    """The values in `text`, in order. Literals that are not there are passed over: what stands in
+    for them is taken for the value of the slot before."""
+    values: list[SlotValue] = []
+    at = 0
+    rest = list(_spoken(parts))
+    while rest:
+        literals = rest[: next((n for n, part in enumerate(rest) if isinstance(part, Unit)), None)]
+        unit = rest[len(literals)] if len(literals) < len(rest) else None
+        del rest[: len(literals) + 1]
+        found, end = _in_order(literals, text, at, open_end=unit is None)
+        values += found
+        at = end
+        if isinstance(unit, Unit):
+            found, at = _repeated(unit, text, at)
+            values += found
+    return values
+
+
+def matches(pieces: Sequence[Piece], text: str) -> bool:
+    """Whether `text` has all literals of `pieces`, in order, the first and last at its ends."""
+    spoken = [piece for piece in pieces if isinstance(piece, Literal | Slot)]
+    at = 0
+    for number, piece in enumerate(spoken):
+        key = piece.text.strip() if isinstance(piece, Literal) else ""
+        found = text.find(key, at)
+        if found < 0 or (number == 0 and key and text[:found].strip()):
+            return False
+        at = found + len(key)
+    last = spoken[-1] if spoken else None
+    return not (isinstance(last, Literal) and last.text.strip() and text[at:].strip())
+
+
+def _spoken(parts: Sequence[Part]) -> Iterator[Part]:
+    """Without notes, and without the blank literals behind the last thing that is put out."""
+    kept = [part for part in parts if isinstance(part, Slot | Unit | Literal)]
+    while kept and isinstance(last := kept[-1], Literal) and not last.text.strip():
+        kept.pop()
+    yield from kept
+
+
+def _in_order(
+    parts: Sequence[Part], text: str, at: int, *, open_end: bool
+) -> tuple[list[SlotValue], int]:
+    values: list[SlotValue] = []
+    waiting: Slot | None = None
+    for part in parts:
+        if isinstance(part, Slot):
+            waiting = part
+        elif isinstance(part, Literal) and (place := _find(part.text, text, at)):
+            if waiting:
+                values.append(_value(waiting, text, at, place[0]))
+            waiting, at = None, place[1]
+    if waiting:
+        end = len(text) if open_end else _next_unit(text, at)
+        values.append(_value(waiting, text, at, end))
+        at = end
+    return values, at
+
+
+def _find(literal: str, text: str, at: int) -> tuple[int, int] | None:
+    """Where a literal stands; one of blanks alone is a line end, a blank line, or a blank."""
+    key = literal.strip()
+    if key:
+        found = text.find(key, at)
+        return (found, found + len(key)) if found >= 0 else None
+    if not literal:
+        return None
+    sign = r"\n[ \t]*\n\s*" if literal.count("\n") > 1 else r"\n" if "\n" in literal else r"[ \t]+"
+    # line ends before any text separate nothing
+    first = re.compile(r"\s*").match(text, at)
+    place = re.compile(sign).search(text, first.end() if first else at)
+    return place.span() if place else None
+
+
+def _value(slot: Slot, text: str, start: int, end: int) -> SlotValue:
+    value = text[start:end]
+    lead = len(value) - len(value.lstrip())
+    return SlotValue(slot, value.strip(), start + lead if value.strip() else start)
+
+
+def _next_unit(text: str, at: int) -> int:
+    found = re.compile(r"^(?:[ \t]*\||[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t])", re.MULTILINE)
+    place = found.search(text, at)
+    return place.start() if place else len(text)
+
+
+def _repeated(unit: Unit, text: str, at: int) -> tuple[list[SlotValue], int]:
+    for part in unit.lead:
+        if isinstance(part, Literal) and (place := _find(part.text, text, at)):
+            at = place[1]
+    first = _FIRST[unit.kind].search(text, at)
+    at = first.end() if first else len(text)
+    values: list[SlotValue] = []
+    while (one := _UNITS[unit.kind].match(text, at)) and one.end() > at:
+        found, _ = _in_order(unit.pieces, one[0], 0, open_end=True)
+        values += [SlotValue(value.slot, value.text, at + value.start) for value in found]
+        at = one.end()
+    return values, at
