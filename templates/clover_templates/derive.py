@@ -106,7 +106,7 @@ class _Deriver:
 
 
 def _settings(title: str, numbering: Numbering) -> str:
-    # as JSON has it, YAML reads it too
-    shown = "".join(sign for sign in title if sign.isprintable()).replace("-->", "")
+    # JSON is YAML; angle brackets could end the comment
+    shown = "".join(sign for sign in title if sign.isprintable() and sign not in "<>")
     name = json.dumps(shown, ensure_ascii=False)
     return f"<!-- clover\ntitle: {name}\nnumbering: {numbering}\n-->\n"

@@ -81,7 +81,9 @@ def _in_order(
     for part in parts:
         if isinstance(part, Slot):
             waiting = part
-        elif isinstance(part, Literal) and (place := _find(part.text, text, at)):
+        elif not isinstance(part, Literal) or not (waiting or part.text.strip()):
+            continue  # blanks separate two values, and before the first there is nothing to part
+        elif place := _find(part.text, text, at):
             if waiting:
                 values.append(_value(waiting, text, at, place[0]))
             waiting, at = None, place[1]
