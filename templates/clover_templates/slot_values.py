@@ -20,6 +20,7 @@ _FIRST = {
     UnitKind.ITEM: re.compile(r"^(?=[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t])", re.MULTILINE),
     UnitKind.LINE: re.compile(r""),
 }
+_BEFORE = {**_FIRST, UnitKind.ROW: re.compile(r"^[ \t]*\|", re.MULTILINE)}
 _UNITS = {UnitKind.ROW: _ROW, UnitKind.ITEM: _ITEM, UnitKind.LINE: _LINE}
 
 
@@ -42,7 +43,7 @@ def read_values(parts: Sequence[Part], text: str) -> list[SlotValue]:
         literals = rest[: next((n for n, part in enumerate(rest) if isinstance(part, Unit)), None)]
         unit = rest[len(literals)] if len(literals) < len(rest) else None
         del rest[: len(literals) + 1]
-        found, end = _in_order(literals, text, at, open_end=unit is None)
+        found, end = _in_order(literals, text, at, unit)
         values += found
         at = end
         if isinstance(unit, Unit):
@@ -74,7 +75,7 @@ def _spoken(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _in_order(
-    parts: Sequence[Part], text: str, at: int, *, open_end: bool
+    parts: Sequence[Part], text: str, at: int, before: Part | None = None
 ) -> tuple[list[SlotValue], int]:
     values: list[SlotValue] = []
     waiting: Slot | None = None
@@ -87,8 +88,11 @@ def _in_order(
             if waiting:
                 values.append(_value(waiting, text, at, place[0]))
             waiting, at = None, place[1]
+        elif waiting and not part.text.strip():
+            values.append(_value(waiting, text, at, len(text)))
+            waiting, at = None, len(text)
     if waiting:
-        end = len(text) if open_end else _next_unit(text, at)
+        end = _next_unit(before, text, at) if isinstance(before, Unit) else len(text)
         values.append(_value(waiting, text, at, end))
         at = end
     return values, at
@@ -115,21 +119,33 @@ def _value(slot: Slot, text: str, start: int, end: int) -> SlotValue:
     return SlotValue(slot, value.strip(), start + lead if value.strip() else start)
 
 
-def _next_unit(text: str, at: int) -> int:
-    found = re.compile(r"^(?:[ \t]*\||[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t])", re.MULTILINE)
-    place = found.search(text, at)
-    return place.start() if place else len(text)
+def _next_unit(unit: Unit, text: str, at: int) -> int:
+    """Where the value before a unit ends: at its lead, at its first row or item, or, where there
+    is none, at the next blank line."""
+    lead = _lead(unit, text, at)
+    shape = _BEFORE[unit.kind].search(text, at)
+    if lead or (shape and not unit.lead):
+        return lead[0] if lead else shape.start() if shape else len(text)
+    blank = re.compile(r"(?<=\S)[ \t]*\n[ \t]*\n").search(text, at)
+    return blank.start() if blank else len(text)
+
+
+def _lead(unit: Unit, text: str, at: int) -> tuple[int, int] | None:
+    words = next((p.text for p in unit.lead if isinstance(p, Literal) and p.text.strip()), "")
+    return _find(words, text, at) if words else None
 
 
 def _repeated(unit: Unit, text: str, at: int) -> tuple[list[SlotValue], int]:
-    for part in unit.lead:
-        if isinstance(part, Literal) and (place := _find(part.text, text, at)):
-            at = place[1]
+    if unit.lead:
+        lead = _lead(unit, text, at)
+        if lead is None:
+            return [], at
+        at = lead[1]
     first = _FIRST[unit.kind].search(text, at)
     at = first.end() if first else len(text)
     values: list[SlotValue] = []
     while (one := _UNITS[unit.kind].match(text, at)) and one.end() > at:
-        found, _ = _in_order(unit.pieces, one[0], 0, open_end=True)
+        found, _ = _in_order(unit.pieces, one[0], 0)
         values += [SlotValue(value.slot, value.text, at + value.start) for value in found]
         at = one.end()
     return values, at

@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clover_templates.code_regions import Region, as_ascii, code_regions
@@ -24,11 +26,7 @@ _NUMBERED = re.compile(
     )[ \t\u3000]*(?P<title>[^\n\r]*)""",
     re.VERBOSE | re.MULTILINE,
 )
-# what a 公文 closes with, as practice has it, where no blank line stands before it
-_CLOSING = re.compile(
-    r"^[ \t\u3000]*(?:(?=[\r\n])|(?:特此|此复|妥否|以上|专此|请予|附件[:：]|出席[:：]))",
-    re.MULTILINE,
-)
+_CLOSINGS = Path(__file__).with_name("gongwen_closings.txt")
 _BLANK_LINES = re.compile(r"(?:[ \t\u3000]*(?:\r\n|\n|\r))*+")
 _SIGNS = re.compile(r"\{\{|<!--|<%|\{%")
 _LEVEL = re.compile(r"_h([1-6])_")
@@ -91,8 +89,16 @@ def closing_at(text: str, start: int) -> int:
     """Where the text of a 公文's last section, which begins at `start`, is over: at the words of a
     closing, or at the first blank line behind it."""
     blank = _BLANK_LINES.match(text, start)
-    found = _CLOSING.search(text, blank.end() if blank else start)
+    found = _closing_words().search(text, blank.end() if blank else start)
     return found.start() if found else len(text)
+
+
+@cache
+def _closing_words() -> re.Pattern[str]:
+    """A line that is blank, or begins with one of the words of the data file."""
+    lines = _CLOSINGS.read_text(encoding="utf-8").splitlines()
+    words = "|".join(re.escape(line) for line in lines if line and not line.startswith("#"))
+    return re.compile(rf"^[ \t\u3000]*(?:(?=[\r\n])|{words})", re.MULTILINE)
 
 
 def line_at(text: str, offset: int) -> Region:
