@@ -13,6 +13,7 @@ _ITEM = re.compile(
     r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t][^\n]*(?:\n|\Z)"
     r"(?:[ \t]+(?![-*+][ \t])\S[^\n]*(?:\n|\Z)|[ \t]*\n(?=[ \t]+\S))*"  # what goes on, indented
 )
+_BLANK_LINE = re.compile(r"(?<=\S)[ \t]*\n[ \t]*\n")
 _LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n|\Z)")
 # what stands right before the first repetition
 _FIRST = {
@@ -122,12 +123,13 @@ def _value(slot: Slot, text: str, start: int, end: int) -> SlotValue:
 def _next_unit(unit: Unit, text: str, at: int) -> int:
     """Where the value before a unit ends: at its lead, at its first row or item, or, where there
     is none, at the next blank line."""
-    lead = _lead(unit, text, at)
-    shape = _BEFORE[unit.kind].search(text, at)
-    if lead or (shape and not unit.lead):
-        return lead[0] if lead else shape.start() if shape else len(text)
-    blank = re.compile(r"(?<=\S)[ \t]*\n[ \t]*\n").search(text, at)
-    return blank.start() if blank else len(text)
+    if unit.lead:
+        place = _lead(unit, text, at) or _BLANK_LINE.search(text, at)
+    else:
+        place = _BEFORE[unit.kind].search(text, at)
+    if isinstance(place, re.Match):
+        place = place.span()
+    return place[0] if place else len(text)
 
 
 def _lead(unit: Unit, text: str, at: int) -> tuple[int, int] | None:
