@@ -27,7 +27,7 @@ def code_regions(text: str, near: Sequence[int]) -> list[Region]:
     import tree_sitter_markdown
     from tree_sitter import Language, Parser, Range
 
-    source = as_ascii(text)
+    source = _ascii(text)
     blocks = Parser(Language(tree_sitter_markdown.language()))
     inlines = Parser(Language(tree_sitter_markdown.inline_language()))
     regions: list[Region] = []
@@ -42,7 +42,7 @@ def code_regions(text: str, near: Sequence[int]) -> list[Region]:
     return [(start, min(end, len(text))) for start, end in regions]
 
 
-def as_ascii(text: str) -> bytes:
+def _ascii(text: str) -> bytes:
     """The text in one byte per code point, so that byte offsets are code points.
 
     A comma stands for what is not ASCII: like it, it means nothing to Markdown. The grammar

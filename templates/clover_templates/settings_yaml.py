@@ -41,6 +41,8 @@ def read_yaml(text: str) -> Value | None:
     try:
         _refuse(yaml.parse(text, yaml.SafeLoader))
         root = yaml.compose(text, yaml.SafeLoader)
+    except (ValueError, OverflowError) as error:  # of an escape for no character: "\UFFFFFFFF"
+        raise SettingsUnreadable("an escape that stands for no character", 0) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise SettingsUnreadable(_problem(error), mark.index if mark else 0) from error

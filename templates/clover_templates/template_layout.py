@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clover_templates.code_regions import Region, as_ascii, code_regions
+from clover_templates.code_regions import Region, code_regions
 from clover_templates.template_settings import Numbering
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _NUMBERED = re.compile(
 )
 _CLOSINGS = Path(__file__).with_name("gongwen_closings.txt")
 _BLANK_LINES = re.compile(r"(?:[ \t\u3000]*(?:\r\n|\n|\r))*+")
+_NOT_ASCII = re.compile(r"[^\t\r\n -~]")
 _SIGNS = re.compile(r"\{\{|<!--|<%|\{%")
 _LEVEL = re.compile(r"_h([1-6])_")
 _CLOSING_HASHES = re.compile(r"(?:(?<=[ \t])|^)#+[ \t]*\Z|[ \t]+\Z")
@@ -131,7 +132,9 @@ def _markdown(text: str) -> Layout:
     headings: list[Heading] = []
     rows: list[Region] = []
     items: list[Region] = []
-    tree = Parser(Language(tree_sitter_markdown.language())).parse(as_ascii(text))
+    # one byte a code point, so that the offsets are those of the text, and a last line that ends
+    source = _NOT_ASCII.sub(",", text).encode() + b"\n"
+    tree = Parser(Language(tree_sitter_markdown.language())).parse(source)
     for node in _blocks(tree.root_node):
         match node.type:
             case "minus_metadata" | "plus_metadata":
