@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from clover_templates.template import Literal, Part, Piece, Slot, Unit, UnitKind
 
 _ROW = re.compile(r"[ \t]*\|[^\n]*(?:\n|\Z)")
+# with the lines that are indented below it
 _ITEM = re.compile(
-    r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t][^\n]*(?:\n|\Z)"
-    r"(?:[ \t]+(?![-*+][ \t])\S[^\n]*(?:\n|\Z)|[ \t]*\n(?=[ \t]+\S))*"  # what goes on, indented
+    r"(?P<indent>[ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t][^\n]*(?:\n|\Z)"
+    r"(?:(?P=indent)[ \t]+\S[^\n]*(?:\n|\Z)|[ \t]*\n(?=(?P=indent)[ \t]+\S))*"
 )
 _BLANK_LINE = re.compile(r"(?<=\S)[ \t]*\n[ \t]*\n")
 _LINE = re.compile(r"[^\n]*\S[^\n]*(?:\n|\Z)")
@@ -143,11 +144,14 @@ def _repeated(unit: Unit, text: str, at: int) -> tuple[list[SlotValue], int]:
         if lead is None:
             return [], at
         at = lead[1]
-    first = _FIRST[unit.kind].search(text, at)
+    # the rule of a table may be the end of the text before it
+    line = text.rfind("\n", 0, at) + 1 if unit.kind is UnitKind.ROW else at
+    first = _FIRST[unit.kind].search(text, line)
     at = first.end() if first else len(text)
+    pieces = list(_spoken(unit.pieces))
     values: list[SlotValue] = []
     while (one := _UNITS[unit.kind].match(text, at)) and one.end() > at:
-        found, _ = _in_order(unit.pieces, one[0], 0)
+        found, _ = _in_order(pieces, one[0], 0)
         values += [SlotValue(value.slot, value.text, at + value.start) for value in found]
         at = one.end()
     return values, at

@@ -62,7 +62,7 @@ def hover(text: str, offset: int) -> Hover | None:
             return _setting_at(template, offset)
         if isinstance(piece, Note):
             word = "hint:" if piece.kind is NoteKind.HINT else piece.text.partition(" ")[0]
-            return Hover(piece.start, piece.end, f"**{word}** {_help()['flag'][word]}")
+            return Hover(piece.start, piece.end, f"**{word}** {texts()['flag'][word]}")
     return None
 
 
@@ -75,20 +75,22 @@ def complete(text: str, offset: int) -> tuple[Completion, ...]:
         return tuple(_slots(text, offset, slot["typed"]))
     if comment := _OPEN_COMMENT.search(before):
         end = "" if text[offset:].lstrip(" \t").startswith("-->") else " -->"
-        return tuple(_offered(_help()["flag"], comment["typed"], offset, end))
+        return tuple(_offered(texts()["flag"], comment["typed"], offset, end))
     return ()
 
 
 @cache
-def _help() -> Mapping[str, Any]:
+def texts() -> Mapping[str, Any]:
+    """What is said about built-in slots, flags, settings and their values, by kind and name."""
     return tomllib.loads(_HELP.read_text(encoding="utf-8"))
 
 
 def _slots(text: str, offset: int, typed: str) -> Iterator[Completion]:
     end = "" if text.startswith("}}", offset) else "}}"
-    slots = read_template(text).template.slots
+    # without the name that is being typed
+    slots = read_template(text[: offset - len(typed)] + text[offset:]).template.slots
     named = {name: _summary(slot) for name, slot in slots.items() if not slot.implicit}
-    for name, detail in {**named, **_help()["builtin"]}.items():
+    for name, detail in {**named, **texts()["builtin"]}.items():
         if name.startswith(typed):
             yield Completion(name, detail, offset - len(typed), offset, name + end)
 
@@ -98,11 +100,11 @@ def _settings(text: str, offset: int, yaml: str) -> Iterator[Completion]:
     inside = _is_inside(line)
     typed = re.split(r"[{,]", line)[-1].lstrip() if inside else line
     if value := _VALUE.search(line):
-        for choice in _help()["values"].get(value["key"], ()):
+        for choice in texts()["values"].get(value["key"], ()):
             if choice.startswith(value["typed"]):
                 yield Completion(choice, "", offset - len(value["typed"]), offset, choice)
     elif ":" not in typed:
-        yield from _offered(_help()["slot"] if inside else _keys(text), typed, offset, ": ")
+        yield from _offered(texts()["slot"] if inside else _keys(text), typed, offset, ": ")
 
 
 def _keys(text: str) -> dict[str, str]:
@@ -110,7 +112,7 @@ def _keys(text: str) -> dict[str, str]:
     template = read_template(text).template
     sections = {s.heading: "the section" for s in template.walk() if s.heading}
     slots = {name: _summary(slot) for name, slot in template.slots.items()}
-    return {**_help()["document"], **sections, **slots}
+    return {**texts()["document"], **sections, **slots}
 
 
 def _is_inside(line: str) -> bool:
@@ -133,12 +135,12 @@ def _setting_at(template: Template, offset: int) -> Hover | None:
         if name in template.slots:
             about = _about_slot(template, name)
         else:
-            about = _help()["document"].get(name, "")
+            about = texts()["document"].get(name, "")
         return Hover(key.start("key"), key.end("key"), about) if about else None
     for word in _WORD.finditer(text, start):
         if word.start() > offset:
             break
-        about = _help()["slot"].get(word[0])
+        about = texts()["slot"].get(word[0])
         if word.start() <= offset < word.end() and about:
             return Hover(word.start(), word.end(), f"**{word[0]}** {about}")
     return None
@@ -146,7 +148,7 @@ def _setting_at(template: Template, offset: int) -> Hover | None:
 
 def _about_slot(template: Template, name: str) -> str:
     if name in BUILTINS:
-        return f"**{name}** {_help()['builtin'][name]}"
+        return f"**{name}** {texts()['builtin'][name]}"
     return f"**{name}** {_summary(template.slots[name])}"
 
 
