@@ -38,6 +38,12 @@ class Shelf:
     folder: Path
     origin: Origin
 
+    def holds(self, path: Path) -> bool:
+        """Whether this is a file of the shelf; a workspace may be anyone's, and a link in it that
+        leads elsewhere is none."""
+        inside = path.resolve().is_relative_to(self.folder.resolve())
+        return path.is_file() and (inside or self.origin is not Origin.WORKSPACE)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -105,7 +111,7 @@ class Library:
             if not shelf.folder.is_dir():
                 continue
             for path in sorted(shelf.folder.iterdir()):
-                if path.suffix in SUFFIXES and path.is_file() and path.stem not in seen:
+                if path.suffix in SUFFIXES and shelf.holds(path) and path.stem not in seen:
                     seen.add(path.stem)
                     yield path.stem, path, shelf.origin
 

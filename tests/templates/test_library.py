@@ -160,6 +160,16 @@ def test_a_file_that_is_no_template_is_told(tmp_path: Path, data: bytes) -> None
         Library.of(tmp_path).find("mine")
 
 
+def test_a_link_that_leads_out_of_the_workspace_is_no_template(tmp_path: Path) -> None:
+    put(tmp_path, "secret.md", "# token\n")
+    folder = tmp_path / "workspace" / ".clover" / "templates"
+    folder.mkdir(parents=True)
+    (folder / "mine.md").symlink_to(tmp_path / "secret.md")
+    with pytest.raises(TemplateError, match="there is no template"):
+        Library.of(None, [tmp_path / "workspace"]).find("mine")
+    assert Library.of(folder).find("mine").template.text == "# token\n"
+
+
 NOW = datetime(2026, 8, 1, 9, 5)
 
 
