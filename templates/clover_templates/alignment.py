@@ -160,8 +160,7 @@ class _Names:
         plain = plain_heading(heading)
         if plain in self._fixed:
             return self._fixed[plain], False
-        taking = [n for n, section in self._open if matches(section.title, unnumbered(heading))]
-        ahead = [n for n in taking if n >= last]
         if plain in self._aliases:
             return self._aliases[plain], True
-        return next(iter(ahead or taking), None), False
+        taking = [n for n, section in self._open if matches(section.title, unnumbered(heading))]
+        return next((n for n in taking if n >= last), next(iter(taking), None)), False

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from clover_templates.alignment import Match, Node, Part, align
+from clover_templates.alignment import Alignment, Match, Node, Part, align
+from clover_templates.code_regions import code_regions
 from clover_templates.heading_text import plain_heading
-from clover_templates.measures import count, fits
-from clover_templates.slot_values import SlotValue, read_values
+from clover_templates.measures import count
+from clover_templates.slot_checks import HOLE, SlotChecker
+from clover_templates.slot_values import read_values
 from clover_templates.template import Literal, Section, Slot, Template
 from clover_templates.template_findings import Code, Finding, suggestion
 from clover_templates.template_layout import closing_at
-from clover_templates.template_settings import Headings, Measure, Missing, Mode, SlotSettings
+from clover_templates.template_settings import Headings, Measure, Numbering
 
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(?P<keys>(?:[^\n]*\n)*?)---[ \t]*(?:\n|\Z)")
 _KEY = re.compile(r"^(?P<key>[^\s:#'\"\[\]{},-][^:\n]*):[ \t]*(?P<value>[^\n]*)", re.MULTILINE)
-HOLE = re.compile(r"【待补(?:[：:][^】\n]*)?】|\bTODO\([^()\n]*\)|(?<!\\)\{\{[\w.-]+\}\}")
 
 
 def check_document(
@@ -27,35 +28,52 @@ def check_document(
     *,
     written: Sequence[tuple[int, int]] = (),
     locks: Sequence[str] = (),
+    vault: Collection[str] | None = None,
 ) -> tuple[Finding, ...]:
     """What keeps the document from conforming, in order; offsets are bytes of the document.
 
-    `written` are the byte ranges a model has worded, `locks` what the source has word for word:
-    each must stand in the document as often as it is named here.
+    The title of a 公文 is text before the first heading. `written` are the byte ranges a model has
+    worded, `locks` what the source has word for word: each must stand in the document as often as
+    it is named here. `vault` are the names of the vault's notes, if they are known.
     """
-    findings = [*_Checker(template, tuple(written)).document(outline), *_locks(outline, locks)]
+    checker = _Checker(template, SlotChecker(template, tuple(written), vault))
+    findings = [*checker.document(outline), *_changed(outline, locks)]
     return tuple(sorted(findings, key=lambda found: (found.start, found.code)))
+
+
+def in_characters(findings: Sequence[Finding], document: bytes) -> tuple[Finding, ...]:
+    """The findings with offsets in code points of the decoded document."""
+    ends = sorted({end for found in findings for end in (found.start, found.end)})
+    characters: dict[int, int] = {}
+    last = at = 0
+    for end in ends:
+        at += len(document[last:end].decode("utf-8", "surrogatepass"))
+        characters[end] = at
+        last = end
+    return tuple(replace(f, start=characters[f.start], end=characters[f.end]) for f in findings)
 
 
 @dataclass(frozen=True, slots=True)
 class _Checker:
     template: Template
-    written: tuple[tuple[int, int], ...]
+    slots: SlotChecker
 
     def document(self, outline: Sequence[Part]) -> Iterator[Finding]:
         first, parts, closing = self._divided(outline)
-        end = outline[-1].end if outline else 0
         headless = [section for section in self.template.sections if not section.level]
         yield from self._front_matter(first)
         if headless and headless[0] is self.template.sections[0]:
-            body = _FRONT_MATTER.sub("", first.text)
-            yield from self._values(headless.pop(0), first, body)
+            yield from self.slots.section(headless.pop(0), first, _FRONT_MATTER.sub("", first.text))
         for section in headless:
-            yield from self._values(section, closing, closing.text)
+            yield from self.slots.section(section, closing, closing.text)
         sections = [section for section in self.template.sections if section.level]
-        yield from self._sections(sections, parts, end)
+        alignment = align(sections, parts, outline[-1].end if outline else 0)
+        for match in alignment.matches:
+            yield from self._match(match)
+        yield from self._misfits(alignment)
+        markdown = self.template.numbering is Numbering.MD
         for part in outline:
-            yield from _holes(part)
+            yield from _holes(part, markdown)
 
     def _divided(self, outline: Sequence[Part]) -> tuple[Part, list[Part], Part]:
         """The text before the first heading, the headings, and, where the template has text behind
@@ -69,174 +87,78 @@ class _Checker:
             at = closing_at(last.body, 0)
             cut = last.end - len(last.body[at:].encode("utf-8", "surrogatepass"))
             closing = Part(0, "", cut, last.end, last.body[at:])
-            parts[-1] = Part(last.level, last.heading, last.start, cut, last.body[:at])
+            parts[-1] = replace(last, end=cut, body=last.body[:at])
         return first, parts, closing
 
     def _front_matter(self, first: Part) -> Iterator[Finding]:
         own = _FRONT_MATTER.match(first.text)
-        keys = {m["key"]: m for m in _KEY.finditer(own["keys"])} if own else {}
-        slots = _front_matter_slots(self.template)
-        for key, slot in slots.items():
-            settings = self.template.slots.get(slot.name) if slot else None
-            if key not in keys:
-                if settings is None or not self._droppable(settings):
-                    message = f'the front matter lacks "{key}"'
-                    yield self._found(Code.D01, first.start, first.start, message, 1, f"{key}: ")
-            elif slot and settings and own:
+        keys = {found["key"]: found for found in _KEY.finditer(own["keys"])} if own else {}
+        for key, slot in _front_matter_slots(self.template).items():
+            settings = self.slots.settings(slot.name) if slot else None
+            if own and key in keys and settings:
                 value = keys[key]["value"].strip().strip("\"'")
                 at = first.at(own.start("keys") + keys[key].start("value"))
-                yield from self._value(settings, value, at)
-
-    def _sections(
-        self, sections: Sequence[Section], parts: Sequence[Part], end: int
-    ) -> Iterator[Finding]:
-        alignment = align(sections, parts, end)
-        for match in alignment.matches:
-            yield from self._match(match)
-        strays = [node for extra in alignment.extra for node in extra.walk()]
-        strays += [
-            node
-            for match in alignment.matches
-            if not match.section.sections
-            for node in match.node.below
-        ]
-        misplaced: list[Node] = []
-        for section, at in alignment.missing:
-            name = plain_heading(section.label)
-            stray = next((node for node in strays if _plain(node) == name), None)
-            if stray and stray.part and section.heading:
-                misplaced.append(stray)
-                yield self._misplaced(section, stray.part)
-            else:
-                yield self._missing(section, at)
-        for node in alignment.extra:
-            if node not in misplaced and node.part:
-                yield from self._extra(sections, node, node.part)
+                yield from self.slots.value(settings, value, at)
+            elif key not in keys and not (settings and self.slots.droppable(settings)):
+                place = first.start, first.start
+                message = f'the front matter lacks "{key}"'
+                yield self.slots.found(Code.D01, place, message, 1, f"{key}: ")
 
     def _match(self, match: Match) -> Iterator[Finding]:
         section, part = match.section, match.node.part
         if part is None:
             return
-        if match.by_alias and self.template.settings.headings is Headings.EXACT:
-            name = section.heading or section.label
-            message = f'the template calls "{part.heading}" "{name}"'
-            yield self._at(Code.D06, part, message, section, name)
+        exact, most = self.template.settings.headings is Headings.EXACT, section.repeat.most
+        if match.by_alias and exact:
+            message = f'the template calls "{part.heading}" "{section.label}"'
+            yield self._at(Code.D06, part, message, section, section.label)
         if match.behind:
             message = f'"{part.heading}" stands behind "{match.behind.label}"'
-            yield self._at(Code.D02, part, message + ", the template has it before", section)
-        most = section.repeat.most
+            yield self._at(Code.D02, part, f"{message}, the template has it before", section)
         if most is not None and match.number > most:
-            message = f'"{part.heading}" stands for the {match.number}. time, {most} expected'
+            message = f'"{part.heading}" is number {match.number} of its kind, at most {most}'
             yield self._at(Code.D06, part, message, section)
         for value in read_values(section.title, part.heading):
-            if settings := self.template.slots.get(value.slot.name):
-                yield from self._value(settings, value.text, part.start)
+            if settings := self.slots.settings(value.slot.name):
+                yield from self.slots.value(settings, value.text, part.start)
         text = part.text if section.sections else match.node.text
-        yield from self._values(section, part, text)
+        yield from self.slots.section(section, part, text)
 
-    def _values(self, section: Section, part: Part, text: str) -> Iterator[Finding]:
-        """What is wrong with the text of a section; `text` is the part's, or begins or ends with
-        it."""
-        values = read_values(section.body, text)
-        known = [
-            self.template.slots[s.name] for s in section.slots if s.name in self.template.slots
-        ]
-        given = {value.slot.name for value in values if value.text}
-        needed = section.level and not section.optional
-        if known and needed and not given and not all(map(self._droppable, known)):
-            message = f'required section "{section.label}" has no text'
-            yield self._at(Code.D01, part, message, section)
-        else:
-            for one in known:
-                if one.required and one.name not in given:
-                    message = f'required "{one.name}" has no text'
-                    yield self._found(Code.D01, part.start, part.end, message, one.line)
-        shift = max(len(part.text) - len(text), 0)
-        for value in values:
-            if settings := self.template.slots.get(value.slot.name):
-                yield from self._value(settings, value.text, part.at(value.start + shift))
-        yield from self._repetitions(section, part, values)
-        yield from self._written(part, known)
+    def _misfits(self, alignment: Alignment) -> Iterator[Finding]:
+        """Sections that are missing or stand elsewhere, and headings that are no section's."""
+        leaves = [match.node for match in alignment.matches if not match.section.sections]
+        roots = [*alignment.extra, *(node for leaf in leaves for node in leaf.below)]
+        strays = {_plain(node): node for root in reversed(roots) for node in root.walk()}
+        misplaced: list[Node] = []
+        for section, at in alignment.missing:
+            stray = strays.get(plain_heading(section.heading)) if section.heading else None
+            if stray and stray.part:
+                misplaced.append(stray)
+                message = f'"{stray.part.heading}" is on level {stray.part.level}'
+                message += f", the template has it on level {section.level}"
+                yield self._at(Code.D02, stray.part, message, section)
+            else:
+                message = f'required section "{section.label}" is missing'
+                expected, line = section.marker + section.label, self.slots.line(section)
+                yield self.slots.found(Code.D01, (at, at), message, line, expected)
+        for node in alignment.extra:
+            if node.part and node not in misplaced:
+                yield self._extra(node, node.part)
 
-    def _value(self, settings: SlotSettings, value: str, at: int) -> Iterator[Finding]:
-        if not value or HOLE.search(value):
-            return
-        end, limit = at + len(value.encode("utf-8", "surrogatepass")), settings.maximum
-        short = value if len(value) <= 40 else value[:39] + "…"
-        if settings.one_of and value not in settings.one_of:
-            message = f'"{short}" is none of {" | ".join(settings.one_of)}'
-            message += suggestion(value, settings.one_of)
-            yield self._found(Code.D03, at, end, message, settings.line)
-        if settings.format and not fits(value, settings.format):
-            message = f'"{short}" is not written as {settings.format}'
-            yield self._found(Code.D04, at, end, message, settings.line, str(settings.format))
-        if limit and (size := count(value, limit.measure)) > limit.count:
-            message = (
-                f'"{settings.name}" is too long: {size} {limit.measure}, at most {limit.count}'
-            )
-            yield self._found(Code.D05, at, end, message, settings.line)
-
-    def _repetitions(
-        self, section: Section, part: Part, values: Sequence[SlotValue]
-    ) -> Iterator[Finding]:
-        for unit in section.units:
-            names = {slot.name for slot in unit.slots}
-            number = max(
-                Counter(value.slot.name for value in values if value.slot.name in names).values(),
-                default=0,
-            )
-            limits = [self.template.slots[n].maximum for n in names if n in self.template.slots]
-            items = [x.count for x in limits if x and x.measure is Measure.ITEMS]
-            most = min(
-                [*items, *([] if unit.repeat.most is None else [unit.repeat.most])], default=number
-            )
-            if number > most:
-                message = f'"{section.label}" is too long: {number} items, at most {most}'
-                yield self._at(Code.D05, part, message, section)
-
-    def _written(self, part: Part, known: Sequence[SlotSettings]) -> Iterator[Finding]:
-        if not known or any(settings.mode is not Mode.VERBATIM for settings in known):
-            return
-        for start, end in self.written:
-            if start < part.end and end > part.start:
-                message = f'a model has worded text for "{known[0].name}", which is verbatim'
-                yield self._found(Code.D09, start, end, message, known[0].line)
-
-    def _extra(self, sections: Sequence[Section], node: Node, part: Part) -> Iterator[Finding]:
-        if plain_heading(part.heading) == plain_heading(self.template.settings.unplaced):
+    def _extra(self, node: Node, part: Part) -> Finding:
+        if _plain(node) == plain_heading(self.template.settings.unplaced):
             sentences = count(node.text, Measure.SENTENCES)
-            message = f'"{part.heading}" holds {sentences} sentences that no section has taken'
-            yield Finding(Code.D08, part.start, part.end, message)
-            return
-        labels = [section.label for section in self.template.walk() if section.heading]
+            message = f'"{part.heading}" holds {sentences} sentences that fit no section'
+            return Finding(Code.D08, part.start, part.end, message)
+        labels = [section.heading for section in self.template.walk() if section.heading]
         message = f'the template has no heading "{part.heading}"{suggestion(part.heading, labels)}'
-        yield Finding(Code.D06, part.start, part.end, message)
-
-    def _missing(self, section: Section, at: int) -> Finding:
-        message = f'required section "{section.label}" is missing'
-        expected = section.marker + section.label
-        return self._found(Code.D01, at, at, message, self._line(section), expected)
-
-    def _misplaced(self, section: Section, part: Part) -> Finding:
-        message = f'"{part.heading}" is on level {part.level}, the template has it on'
-        return self._at(Code.D02, part, f"{message} level {section.level}", section)
-
-    def _droppable(self, settings: SlotSettings) -> bool:
-        return (settings.missing or self.template.settings.missing) is Missing.DROP
-
-    def _line(self, section: Section) -> int:
-        return self.template.text.count("\n", 0, section.start) + 1
+        return Finding(Code.D06, part.start, part.end, message)
 
     def _at(
         self, code: Code, part: Part, message: str, section: Section, expected: str = ""
     ) -> Finding:
-        return self._found(code, part.start, part.end, message, self._line(section), expected)
-
-    def _found(
-        self, code: Code, start: int, end: int, message: str, rule: int, expected: str = ""
-    ) -> Finding:
-        message = f"{message} (template {self.template.name}:{rule})"
-        return Finding(code, start, end, message, expected, rule)
+        place = part.start, part.end
+        return self.slots.found(code, place, message, self.slots.line(section), expected)
 
 
 def _front_matter_slots(template: Template) -> dict[str, Slot | None]:
@@ -258,17 +180,23 @@ def _plain(node: Node) -> str:
     return plain_heading(node.part.heading) if node.part else ""
 
 
-def _holes(part: Part) -> Iterator[Finding]:
-    for found in HOLE.finditer(part.text):
-        start, end = part.at(found.start()), part.at(found.end())
-        yield Finding(Code.D07, start, end, f"{found[0]} is still to be filled in")
+def _holes(part: Part, markdown: bool) -> Iterator[Finding]:
+    found = list(HOLE.finditer(part.text))
+    near = [hole.start() for hole in found]
+    code = code_regions(part.text, near) if found and markdown else []
+    for hole in found:
+        if not any(start <= hole.start() < end for start, end in code):
+            start, end = part.at(hole.start()), part.at(hole.end())
+            yield Finding(Code.D07, start, end, f"{hole[0]} is still to be filled in")
 
 
-def _locks(outline: Sequence[Part], locks: Sequence[str]) -> Iterator[Finding]:
+def _changed(outline: Sequence[Part], locks: Sequence[str]) -> Iterator[Finding]:
     """Locked items that stand in the document less often than in the source."""
     text = "\n".join(f"{part.heading}\n{part.text}" for part in outline)
     for item, times in Counter(locks).items():
-        there = text.count(item)
+        # 12 is not in 123, but 3年 is in 第3年级
+        whole = rf"(?<![A-Za-z0-9]){re.escape(item)}(?![A-Za-z0-9])"
+        there = len(re.findall(whole if item[:1].isascii() else re.escape(item), text))
         if there < times:
             message = f'"{item}" of the source is changed or lost: {times} expected, {there} found'
             yield Finding(Code.D10, 0, 0, message, item)

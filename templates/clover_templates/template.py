@@ -206,6 +206,16 @@ class Template:
             yield from section.head
             yield from flat(section.body)
 
+    def unit_kinds(self) -> dict[str, UnitKind]:
+        """What is repeated for each slot that may have several values."""
+        kinds: dict[str, UnitKind] = {}
+        for section in self.walk():
+            if section.repeated:
+                titles = (piece for piece in section.title if isinstance(piece, Slot))
+                kinds |= {slot.name: UnitKind.HEADING for slot in titles}
+            kinds |= {slot.name: unit.kind for unit in section.units for slot in unit.slots}
+        return kinds
+
     def expected_outline(self) -> tuple[Expected, ...]:
         """The headings a document of this template has, in order, as plain data."""
         return tuple(
@@ -221,10 +231,10 @@ class Template:
         )
 
 
-def hint_line(section: Section) -> str:
-    """The line that tells a model what belongs into a section: its heading, and its hint."""
-    hint = f" ({section.hint})" if section.hint else ""
-    return f"## {section.label}{hint}"
+def hint_line(part: Section | SlotSettings) -> str:
+    """The line that tells a model what belongs into a section or a slot: its name and its hint."""
+    name = part.label if isinstance(part, Section) else part.name
+    return f"## {name} ({part.hint})" if part.hint else f"## {name}"
 
 
 def flat(parts: tuple[Part, ...]) -> Iterator[Piece]:

@@ -51,7 +51,7 @@ WARNINGS = frozenset({Code.T05, Code.T06, Code.T07, Code.T11, Code.T13, Code.D07
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding about `[start, end)`, code points of the text it was found in.
+    """One finding about `[start, end)`: code points of a template, bytes of a document.
 
     `expected` is what could stand there instead, "" where there is no single answer. `rule` is the
     line of the template the finding goes back to, None where it is about the template itself.
@@ -70,7 +70,8 @@ class Finding:
         return Severity.WARNING if self.code in WARNINGS else Severity.ERROR
 
     def shown(self, path: str, text: str) -> str:
-        """The finding in one line, as compilers show them: `adr.md:12:4 [T04] …`."""
+        """The finding in one line, as compilers show them: `adr.md:12:4 [T04] …`; its offsets are
+        code points of `text`."""
         return f"{path}:{place(text, self.start)} [{self.code}] {self.message}"
 
 

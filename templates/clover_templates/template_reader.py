@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, pairwise
+from types import MappingProxyType
 
 from clover_templates.implicit_slots import with_slot
 from clover_templates.settings_reader import SectionSettings, read_repeat
@@ -57,7 +58,7 @@ def read_template(text: str, name: str = "") -> Reading:
         text,
         cutter.pieces(0, source.layout.front_matter_end),
         _nested(sections),
-        _settled(slots, sections),
+        MappingProxyType(_settled(slots, sections)),
         source.settings,
     )
     findings = [*source.findings, *source.reader.findings, *check(template)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clover_templates.conformance import check_document
+from clover_templates.conformance import check_document, in_characters
 from clover_templates.template import Template
 from clover_templates.template_findings import Code, Finding, Severity
 from clover_templates.template_reader import read_template
@@ -183,6 +183,43 @@ def test_what_is_locked_stands_as_often_as_in_the_source() -> None:
     (found,) = check_document(INCIDENT, outline(GOOD), locks=["certificate", "certificate"])
     assert found.code is Code.D10
     assert found.expected == "certificate"
+
+
+def test_a_lock_is_a_whole_word() -> None:
+    text = GOOD.replace("certificate", "certificate 123")
+    assert [f.code for f in check_document(INCIDENT, outline(text), locks=["12"])] == [Code.D10]
+    assert check_document(INCIDENT, outline(text), locks=["123"]) == ()
+
+
+def test_links_lead_to_notes_of_the_vault_if_they_are_known() -> None:
+    note = template("# {{title}}\n[[{{link}}]]\n<!-- clover\nlink: {one of: vault}\n-->\n")
+    parts = outline("# A\n[[Tides]]\n")
+    assert check_document(note, parts) == ()
+    assert check_document(note, parts, vault=["Tides", "Moon"]) == ()
+    assert [f.code for f in check_document(note, parts, vault=["Moon"])] == [Code.D03]
+
+
+def test_rows_stand_as_often_as_the_template_says() -> None:
+    table = "| A |\n|---|\n"
+    rows = template(
+        f"# {{{{title}}}}\n{table}| {{{{a}}}} |\n<!-- clover\na: {{repeat: 2..3}}\n-->\n"
+    )
+    codes = [
+        [found.code for found in findings(f"# T\n{table}| x |\n" + "| y |\n" * more, rows)]
+        for more in range(4)
+    ]
+    assert codes == [[Code.D01], [], [], [Code.D05]]
+
+
+def test_holes_in_code_are_text() -> None:
+    assert findings(GOOD.replace("A certificate expired.", "`TODO(x)` and more.")) == ()
+
+
+def test_offsets_in_characters_are_those_of_the_text() -> None:
+    text = GOOD.replace("Nobody could pay.", "😀 没有人能付款，【待补：影响】")
+    (found,) = in_characters(findings(text), text.encode())
+    assert text[found.start : found.end] == "【待补：影响】"
+    assert found.shown("n.md", text).startswith("n.md:8:10 [D07]")
 
 
 def test_every_document_code_has_a_case() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from clover_templates.template_findings import Code, Severity
@@ -133,3 +136,13 @@ def test_what_warns_does_not_keep_a_template_from_use() -> None:
 def test_settings_that_are_no_plain_yaml_are_a_finding(yaml: str) -> None:
     findings = read_template(said("# A\n", yaml)).findings
     assert Code.T01 in [found.code for found in findings]
+
+
+README = Path(__file__).parents[2] / "templates" / "README.md"
+
+
+def test_the_readme_names_every_code_and_its_example_is_sound() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert all(f"| {code}" in text for code in Code)
+    (example,) = re.findall(r"```markdown\n(.*?)```", text, re.DOTALL)
+    assert read_template(example).findings == ()

@@ -221,6 +221,8 @@ def test_sections_are_a_tree_with_what_is_said_about_them() -> None:
     assert cause.aliases == ("Root cause", "原因")
     assert hint_line(cause) == "## Why it happened (the change or condition, not a person)"
     assert template.slots["cause"].hint == cause.hint
+    assert hint_line(template.slots["cause"]) == "## cause (the change or condition, not a person)"
+    assert template.kind_line == "# note"
 
 
 def test_the_expected_outline_is_plain_data() -> None:
@@ -250,6 +252,12 @@ def test_the_only_row_and_the_only_item_are_repeated() -> None:
     assert (row.kind, [slot.name for slot in row.slots]) == (UnitKind.ROW, ["t", "event"])
     (item,) = section(template, "Follow-ups").units
     assert (item.kind, item.repeat) == (UnitKind.ITEM, Repeat(1, None))
+    assert template.unit_kinds() == {
+        "t": UnitKind.ROW,
+        "event": UnitKind.ROW,
+        "action": UnitKind.ITEM,
+        "owner": UnitKind.ITEM,
+    }
     two = good("# A\n- {{x}}\n- {{y}}\n")
     assert section(two, "A").units == ()
 
@@ -272,6 +280,8 @@ def test_document_numbering_makes_sections_and_a_closing() -> None:
         (1, "二、", "理由与测算"),
         (0, "", ""),
     ]
+    assert [section.optional for section in template.sections] == [False, False, True, False]
+    assert template.unit_kinds()["请示事项"] is UnitKind.HEADING
     closing = template.sections[-1]
     assert isinstance(closing.body[0], Literal)
     assert closing.body[0].text == "妥否，请批示。\n\n"
