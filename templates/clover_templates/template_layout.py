@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 COMMENT = re.compile(r"<!--(?:(?!-->|<!--).)*+-->", re.DOTALL)
+_ALONE = re.compile(rf"^[ \t]*{COMMENT.pattern}[ \t]*(?=\r?$)", re.DOTALL | re.MULTILINE)
 _DIGITS = "[一二三四五六七八九十百]"
 # the four levels of a 公文 (GB/T 9704-2012, 7.3.3)
 _NUMBERED = re.compile(
@@ -62,10 +63,10 @@ class Layout:
 
 def read_layout(text: str, numbering: Numbering) -> Layout:
     """The layout of a text whose headings are marked like this."""
-    layout = _markdown(text)
     if numbering is Numbering.MD:
-        near = [found.start() for found in _SIGNS.finditer(text)]
-        return replace(layout, code=tuple(code_regions(text, near)))
+        code = _code(text)
+        return replace(_markdown(_blanked(text, code)), code=code)
+    layout = _markdown(_blanked(text, ()))
     headings: tuple[Heading, ...] = ()
     closing = len(text)
     if numbering is Numbering.GONGWEN:
@@ -79,11 +80,27 @@ def read_layout(text: str, numbering: Numbering) -> Layout:
 
 def guess_numbering(text: str) -> Numbering:
     """How the headings of a text look to be marked."""
-    layout = _markdown(text)
-    if layout.headings:
+    if _markdown(_blanked(text, _code(text))).headings:
         return Numbering.MD
     numbered = _numbered(COMMENT.sub("", text), 0)
     return Numbering.GONGWEN if any(h.level <= 2 for h in numbered) else Numbering.NONE
+
+
+def _code(text: str) -> tuple[Region, ...]:
+    return tuple(code_regions(text, [found.start() for found in _SIGNS.finditer(text)]))
+
+
+def _blanked(text: str, code: Sequence[Region]) -> str:
+    """The text with blanks for its comments, and with line ends for those that have their lines
+    for themselves: the grammar takes what stands below a table for a row, blanks too."""
+    parts: list[str] = []
+    at = 0
+    for start, end in [*code, (len(text), len(text))]:
+        alone = _ALONE.sub(lambda comment: "\n" * len(comment[0]), text[at:start])
+        parts.append(COMMENT.sub(lambda comment: " " * len(comment[0]), alone))
+        parts.append(text[start:end])
+        at = end
+    return "".join(parts)
 
 
 def closing_at(text: str, start: int) -> int:

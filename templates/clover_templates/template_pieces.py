@@ -135,7 +135,8 @@ class Cutter:
             if (known := self.slots.get(token.text)) and known.repeat
         ]
         at = start
-        for region, kind in sorted(places):
+        # of one place the row or item goes before the line
+        for region, kind in sorted(places, key=lambda place: place[0]):
             if region[0] >= at and region[1] <= end and self.slot_tokens(*region):
                 yield self._unit(*region, kind)
                 at = region[1]

@@ -262,6 +262,12 @@ def test_the_only_row_and_the_only_item_are_repeated() -> None:
     assert section(two, "A").units == ()
 
 
+def test_settings_may_follow_a_table_at_once() -> None:
+    template = good("# A\n| a |\n|---|\n| {{x}} |\n<!-- clover\nx: {repeat: 2..3}\n-->\n")
+    (row,) = section(template, "A").units
+    assert (row.kind, row.repeat) == (UnitKind.ROW, Repeat(2, 3))
+
+
 def test_a_heading_with_a_slot_is_repeated_unless_it_is_the_title() -> None:
     template = good("# {{name}}\n## {{option}}\n### {{third}} <!-- repeat 2..5 -->\n{{x}}\n")
     assert [found.repeat for found in template.walk()] == [
