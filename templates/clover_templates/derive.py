@@ -52,14 +52,16 @@ class _Deriver:
             yield self._slot("opening") + "\n\n"
         path: list[tuple[int, str]] = []
         seen: set[tuple[tuple[int, str], ...]] = set()
-        for heading, (_, end) in zip(headings, pairwise(starts), strict=True):
+        for number, (heading, (_, end)) in enumerate(zip(headings, pairwise(starts), strict=True)):
+            following = headings[number + 1 : number + 2]
+            leaf = not following or following[0].level <= heading.level
             title = " ".join(self.text[heading.title_start : heading.title_end].split())
             path = [*(up for up in path if up[0] < heading.level), (heading.level, title)]
             # a heading that comes again under the same ones is one section of the template
             if tuple(path) not in seen:
                 seen.add(tuple(path))
                 yield self._head(heading, title) + "\n\n"
-                yield self._body(heading, title, self.text[heading.end : end])
+                yield self._body(title, self.text[heading.end : end], leaf)
 
     def _front_matter(self) -> Iterator[str]:
         found = _FRONT_MATTER.match(self.text)
@@ -75,7 +77,7 @@ class _Deriver:
             return f"{'#' * heading.level} {'{{title}}' if first else fixed}"
         return self.text[heading.start : heading.title_start] + fixed
 
-    def _body(self, heading: Heading, title: str, text: str) -> str:
+    def _body(self, title: str, text: str, leaf: bool) -> str:
         lines = text.strip().split("\n")
         table, item = _TABLE.match(text.lstrip("\n")), _ITEM.match(lines[0])
         if table and all(line.lstrip().startswith("|") for line in lines):
@@ -87,12 +89,7 @@ class _Deriver:
             box = "[ ] " if item["box"] else ""
             return f"{item['mark']} {box}{self._slot(title)}\n\n"
         # a section with none below it has a slot of its own
-        return "" if self._is_leaf(heading) or not text.strip() else self._slot(title) + "\n\n"
-
-    def _is_leaf(self, heading: Heading) -> bool:
-        place = self.layout.headings.index(heading) + 1
-        following = self.layout.headings[place : place + 1]
-        return not following or following[0].level <= heading.level
+        return "" if leaf or not text.strip() else self._slot(title) + "\n\n"
 
     def _slot(self, words: str, *, shared: bool = False) -> str:
         """A slot named after some words; `shared` may be a built-in one."""
