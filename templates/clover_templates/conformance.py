@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from clover_templates.alignment import Alignment, Match, Node, Part, align
 from clover_templates.code_regions import code_regions
+from clover_templates.front_matter import front_matter
 from clover_templates.heading_text import plain_heading
 from clover_templates.measures import count
 from clover_templates.slot_checks import HOLE, SlotChecker
@@ -18,7 +19,6 @@ from clover_templates.template_findings import Code, Finding, suggestion
 from clover_templates.template_layout import closing_at
 from clover_templates.template_settings import Headings, Measure, Numbering
 
-_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(?P<keys>(?:[^\n]*\n)*?)---[ \t]*(?:\n|\Z)")
 _KEY = re.compile(r"^(?P<key>[^\s:#'\"\[\]{},-][^:\n]*):[ \t]*(?P<value>[^\n]*)", re.MULTILINE)
 
 
@@ -63,7 +63,8 @@ class _Checker:
         headless = [section for section in self.template.sections if not section.level]
         yield from self._front_matter(first)
         if headless and headless[0] is self.template.sections[0]:
-            yield from self.slots.section(headless.pop(0), first, _FRONT_MATTER.sub("", first.text))
+            body = first.text[_matter_end(first.text) :]
+            yield from self.slots.section(headless.pop(0), first, body)
         for section in headless:
             yield from self.slots.section(section, closing, closing.text)
         sections = [section for section in self.template.sections if section.level]
@@ -91,14 +92,13 @@ class _Checker:
         return first, parts, closing
 
     def _front_matter(self, first: Part) -> Iterator[Finding]:
-        own = _FRONT_MATTER.match(first.text)
-        keys = {found["key"]: found for found in _KEY.finditer(own["keys"])} if own else {}
+        matter = first.text[: _matter_end(first.text)]
+        keys = {found["key"]: found for found in _KEY.finditer(matter)}
         for key, slot in _front_matter_slots(self.template).items():
             settings = self.slots.settings(slot.name) if slot else None
-            if own and key in keys and settings:
+            if key in keys and settings:
                 value = keys[key]["value"].strip().strip("\"'")
-                at = first.at(own.start("keys") + keys[key].start("value"))
-                yield from self.slots.value(settings, value, at)
+                yield from self.slots.value(settings, value, first.at(keys[key].start("value")))
             elif key not in keys and not (settings and self.slots.droppable(settings)):
                 place = first.start, first.start
                 message = f'the front matter lacks "{key}"'
@@ -174,6 +174,13 @@ def _front_matter_slots(template: Template) -> dict[str, Slot | None]:
         piece = template.front_matter[int(number[1])] if number else None
         slots[found["key"]] = piece if isinstance(piece, Slot) else None
     return slots
+
+
+def _matter_end(text: str) -> int:
+    """Where front matter is over, 0 where there is none."""
+    source = text.encode("utf-8", "surrogatepass")
+    matter = front_matter(source)
+    return len(source[: matter.body].decode("utf-8", "surrogatepass")) if matter else 0
 
 
 def _plain(node: Node) -> str:

@@ -11,7 +11,6 @@ from itertools import chain, count, pairwise
 from clover_templates.template_layout import Heading, Layout, guess_numbering, read_layout
 from clover_templates.template_settings import BUILTINS, Numbering
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<keys>(?:[^\n]*\n)*?)---[ \t]*(?:\n|\Z)")
 _KEY = re.compile(r"^([^\s:#'\"\[\]{},-][^:\n]*):", re.MULTILINE)
 _TABLE = re.compile(
     r"^[ \t]*\|(?P<head>[^\n]+)\|[ \t]*\n(?P<rule>[ \t]*\|[ \t]*:?-+[-:| \t]*)(?:\n|\Z)",
@@ -64,9 +63,8 @@ class _Deriver:
                 yield self._body(title, self.text[heading.end : end], leaf)
 
     def _front_matter(self) -> Iterator[str]:
-        found = _FRONT_MATTER.match(self.text)
-        keys = dict.fromkeys(_KEY.findall(found["keys"])) if found else {}
-        if keys and self.layout.front_matter_end:
+        keys = dict.fromkeys(_KEY.findall(self.text[: self.layout.front_matter_end]))
+        if keys:
             lines = (f"{key}: {self._slot(key, shared=True)}\n" for key in keys)
             yield f"---\n{''.join(lines)}---\n"
 

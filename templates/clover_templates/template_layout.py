@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clover_templates.code_regions import Region, code_regions
+from clover_templates.front_matter import front_matter
 from clover_templates.template_settings import Numbering
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _NUMBERED = re.compile(
 )
 _CLOSINGS = Path(__file__).with_name("gongwen_closings.txt")
 _BLANK_LINES = re.compile(r"(?:[ \t\u3000]*(?:\r\n|\n|\r))*+")
+_FENCE = re.compile(rb"\A(?:---|\+\+\+)(?=[ \t]*[\r\n])")
 _NOT_ASCII = re.compile(r"[^\t\r\n -~]")
 _SIGNS = re.compile(r"\{\{|<!--|<%|\{%")
 _LEVEL = re.compile(r"_h([1-6])_")
@@ -145,24 +147,25 @@ def _markdown(text: str) -> Layout:
     import tree_sitter_markdown
     from tree_sitter import Language, Parser
 
-    front_matter_end = 0
+    # one byte a code point, so that the offsets are those of the text, and a last line that ends
+    source = _NOT_ASCII.sub(",", text).encode() + b"\n"
+    matter = front_matter(source)
+    body = min(matter.body, len(text)) if matter else 0
+    # the grammar takes any fence in the first line for front matter
+    source = b"\n" * body + source[body:] if body else _FENCE.sub(b"***", source)
+    tree = Parser(Language(tree_sitter_markdown.language())).parse(source)
     headings: list[Heading] = []
     rows: list[Region] = []
     items: list[Region] = []
-    # one byte a code point, so that the offsets are those of the text, and a last line that ends
-    source = _NOT_ASCII.sub(",", text).encode() + b"\n"
-    tree = Parser(Language(tree_sitter_markdown.language())).parse(source)
     for node in _blocks(tree.root_node):
         match node.type:
-            case "minus_metadata" | "plus_metadata":
-                front_matter_end = line_at(text, node.end_byte - 1)[1]
             case "atx_heading" | "setext_heading":
                 headings.append(_heading(text, node))
             case "pipe_table":
                 rows += _alone(text, node, "pipe_table_row")
             case "list":
                 items += _alone(text, node, "list_item")
-    return Layout(front_matter_end, tuple(headings), tuple(rows), tuple(items), (), len(text))
+    return Layout(body, tuple(headings), tuple(rows), tuple(items), (), len(text))
 
 
 def _blocks(root: Node) -> Iterator[Node]:

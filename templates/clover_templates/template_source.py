@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,7 +60,7 @@ class Source:
         settings = reader.document(_language(text), numbering)
         if settings.numbering is not numbering:
             layout, tokens, findings, _ = _lexed(text, settings.numbering)
-        marks, misread = _marks(text, _uncut(tokens, layout))
+        marks, misread = _marks(text, tokens)
         if not marks:
             marks = _prose_hints(text, layout)
         return cls(text, layout, tuple(marks), reader, settings, (*findings, *misread))
@@ -98,15 +97,6 @@ def _settings_reader(text: str, tokens: Sequence[Token]) -> SettingsReader:
 
 def _is_settings(text: str, token: Token) -> bool:
     return token.kind is TokenKind.COMMENT and _CLOVER.match(text, token.start) is not None
-
-
-def _uncut(tokens: Sequence[Token], layout: Layout) -> list[Token]:
-    """The tokens that a heading's edge does not cut: the others are text."""
-    edges = {0, layout.front_matter_end, layout.closing}
-    edges |= {edge for heading in layout.headings for edge in (heading.start, heading.end)}
-    edges |= {edge for region in (*layout.rows, *layout.items) for edge in region}
-    places = sorted(edges)
-    return [t for t in tokens if bisect_right(places, t.start) == bisect_right(places, t.end - 1)]
 
 
 def _marks(text: str, tokens: Sequence[Token]) -> tuple[list[Token | Note], list[Finding]]:

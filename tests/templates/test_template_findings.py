@@ -125,6 +125,7 @@ def test_what_warns_does_not_keep_a_template_from_use() -> None:
         "a: &x [1]\nb: [*x, *x]",
         "!!python/object/apply:os.system ['true']",
         "[" * 2000,
+        "a: [[[[[[[[[b]]]]]]]]]",
         "? [a]\n: b",
         '"\\UFFFFFFFF": b',
         "- a",

@@ -46,6 +46,11 @@ PIECES = st.sampled_from(
             "$",
             "$$",
         ),
+        *(
+            "<!-- hint: a\n# b\n\n- c -->",
+            "<!-- clover\n\n一、x\n",
+            "- {{y}} <!-- hint: d\n\ne -->",
+        ),
         *("# ", "## ", "### ", "\n", "\n\n", "\r\n", "\r", "===\n", "---\n", "text ", "    ", "\t"),
         *("<!-- optional -->", "<!-- repeat 2..3 -->", "<!-- hint: x -->", "<!-- toc -->", "<!--"),
         *(
@@ -215,6 +220,8 @@ def test_sections_are_a_tree_with_what_is_said_about_them() -> None:
         "Follow-ups",
     ]
     assert section(template, "What people saw").verbatim
+    verbatim = read_template(INCIDENT + "<!-- clover\nimpact: {mode: write}\n-->\n").template
+    assert verbatim.slots["impact"].mode is Mode.VERBATIM
     assert section(template, "Lucky breaks").optional
     cause = section(template, "Why it happened")
     assert cause.hint == "the change or condition, not a person"
@@ -300,6 +307,19 @@ def test_document_numbering_makes_sections_and_a_closing() -> None:
     assert template.slots["主送机关"].format == Format(FormatKind.PATTERN, "^[^、，,]+$")
 
 
+def test_attachments_and_comments_are_no_sections() -> None:
+    template = good("一、甲\n{{a}}\n\n附件：\n1.{{b}}\n")
+    assert [(found.level, found.label) for found in template.walk()] == [(1, "甲"), (0, "")]
+    template = good("一、甲\n<!-- no\n\n二、乙\n-->\n{{a}}\n<!-- clover\n\nlang: en\n-->\n")
+    assert [(found.level, found.label) for found in template.walk()] == [(1, "甲")]
+
+
+def test_numbering_may_be_said_where_it_cannot_be_seen() -> None:
+    text = "# 甲\n{{a}}\n一、乙\n{{b}}\n<!-- clover\nnumbering: gongwen\n-->\n"
+    assert [found.label for found in good(text).walk() if found.level] == ["乙"]
+    assert [found.level for found in good("# A\n<!-- clover\nnumbering: none\n-->\n").walk()] == [0]
+
+
 def test_all_four_levels_of_numbering_nest() -> None:
     template = good("一、甲\n（一）乙\n1.丙\n（1）丁\n二、戊\n")
     first, second = template.sections
@@ -353,6 +373,18 @@ def test_only_our_comments_are_consumed() -> None:
     template = good(text + "<!-- licence: free -->\n")
     assert section(template, "A").optional
     assert shown(template) == "<!-- toc -->\n# A\n<x>\n<!-- licence: free -->\n"
+
+
+def test_comments_of_ours_leave_no_blank_lines() -> None:
+    text = "# A\n\n<!-- hint: x -->\n\n{{y}}\n\nz <!-- hint: w -->\n\n<!-- clover\nlang: en\n-->\n"
+    assert shown(good(text)) == "# A\n\n<y>\n\nz\n"
+
+
+def test_front_matter_hides_what_looks_like_headings() -> None:
+    template = good("---\n# a: {{b}}\n---\n# A\n{{c}}\n")
+    assert [found.label for found in template.walk()] == ["A"]
+    # a rule is none
+    assert [s.label for s in good("---\n\n# A\n\n---\n{{c}}\n").walk()] == ["", "A"]
 
 
 def test_braces_that_are_no_slots_stay() -> None:
