@@ -124,6 +124,7 @@ CASES = [
     (Code.D01, "status: open\n", "", "---"),
     (Code.D02, CAUSE + ACTIONS, ACTIONS + CAUSE, "## Cause"),
     (Code.D02, "## Cause", "### Cause", "### Cause"),
+    (Code.D02, CAUSE + ACTIONS, ACTIONS + CAUSE.replace("##", "#"), "# Cause"),
     (Code.D03, "status: open", "status: opened", "opened"),
     (Code.D05, "A certificate expired.", "It expired. Nobody saw. It rained.", "It expired"),
     (Code.D05, "- two\n", "- two\n- three\n", "## Actions"),
@@ -153,6 +154,7 @@ def test_each_fault_has_its_code_and_place(
     [
         (Code.D04, "2026年5月20日", "2026年05月20日", "2026年05月20日"),
         (Code.D04, "某交通局：", "某交通局、某水利局：", "某交通局、"),
+        (Code.D07, "2026年5月20日", "【待补：日期】", "【待补"),
         (Code.D04, "2.图纸", "2.图纸。", "图纸。"),
         (Code.D01, "2026年5月20日\n", "", "妥否"),
         (Code.D01, "请求批准加高30厘米。\n", "", "一、请示事项"),
