@@ -123,7 +123,7 @@ def _align(sections: Sequence[Section], nodes: Sequence[Node], end: int, into: A
     ends = [nodes[0].part.start if nodes and nodes[0].part else end] * (len(sections) + 1)
     last = 0
     for node in nodes:
-        index, by_alias = names.find(node.part.heading if node.part else None, last)
+        index, by_alias = names.find(node.part.heading if node.part else None, last, counts)
         if index is None:
             into.extra.append(node)
             continue
@@ -152,9 +152,12 @@ class _Names:
         self._aliases = dict(reversed(aliases))
         self._open = [(n, s) for n, s in enumerate(sections) if s.heading is None]
 
-    def find(self, heading: str | None, last: int) -> tuple[int | None, bool]:
+    def find(
+        self, heading: str | None, last: int, counts: Sequence[int]
+    ) -> tuple[int | None, bool]:
         """The section's index and whether an alias named it; of several that would take any
-        heading the first from `last` on. A heading that was left out is the first section's."""
+        heading, and do not stand often enough by `counts`, the first from `last` on. A heading
+        that was left out is the first section's."""
         if heading is None:
             return 0, False
         plain = plain_heading(heading)
@@ -162,5 +165,10 @@ class _Names:
             return self._fixed[plain], False
         if plain in self._aliases:
             return self._aliases[plain], True
-        taking = [n for n, section in self._open if matches(section.title, unnumbered(heading))]
+        taking = [
+            number
+            for number, section in self._open
+            if (section.repeat.most is None or counts[number] < section.repeat.most)
+            and matches(section.title, unnumbered(heading))
+        ]
         return next((n for n in taking if n >= last), next(iter(taking), None)), False
