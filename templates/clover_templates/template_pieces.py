@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from clover_templates.code_regions import Region
 from clover_templates.settings_reader import read_repeat
 from clover_templates.template import Literal, Note, NoteKind, Part, Piece, Slot, Unit, UnitKind
 from clover_templates.template_findings import Code, Finding
@@ -127,8 +128,9 @@ class Cutter:
             pieces.append(piece)
 
     def _units(self, start: int, end: int) -> Iterator[Unit]:
-        places = [(region, UnitKind.ROW) for region in self.layout.rows]
-        places += [(region, UnitKind.ITEM) for region in self.layout.items]
+        rows, items = self.layout.rows, self.layout.items
+        places = [(region, UnitKind.ROW) for region in _between(rows, start, end)]
+        places += [(region, UnitKind.ITEM) for region in _between(items, start, end)]
         places += [
             (line_at(self.text, token.start), UnitKind.LINE)
             for token in self.slot_tokens(start, end)
@@ -149,6 +151,11 @@ class Cutter:
         begin = counter if kind is UnitKind.LINE else start
         lead, pieces = self.pieces(start, begin), self.pieces(begin, end)
         return Unit(start, end, kind, lead, pieces, repeat)
+
+
+def _between(regions: Sequence[Region], start: int, end: int) -> Sequence[Region]:
+    """The regions that begin in `[start, end)`."""
+    return regions[bisect_left(regions, (start, 0)) : bisect_left(regions, (end, 0))]
 
 
 def _start(mark: Token | Note) -> int:
