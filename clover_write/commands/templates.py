@@ -42,7 +42,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     new = verbs.add_parser("new", help="make a template of a document")
     new.add_argument("--from", dest="document", metavar="FILE", type=Path, required=True)
     new.add_argument("--name", help="write .clover/templates/NAME.md instead of printing it")
-    parser.add_argument("--workspace", type=Path, default=Path(), help="the folder to look in")
+    for verb in (listing, show, new):
+        verb.add_argument(
+            "--workspace", metavar="FOLDER", type=Path, default=Path(), help="instead of this one"
+        )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -93,6 +93,7 @@ def test_new_makes_a_template_of_a_document_that_is_found_then(
         '"may"', '"crew"'
     )
     assert main(["templates", "show", "crew"]) == 0
+    assert main(["templates", "show", "crew", "--workspace", "elsewhere"]) == 1
     assert main(["templates", "check", ".clover/templates/crew.md"]) == 0
     assert main(["templates", "new", "--from", str(note), "--name", "crew"]) == 1
     assert "there already" in capsys.readouterr().err
