@@ -45,8 +45,9 @@ def note_of(token: Token) -> Note | Finding | None:
     return None
 
 
-def widened(text: str, note: Note, floor: int) -> Note:
-    """The note with the blanks and lines that would be left of it; nothing before `floor`.
+def widened(text: str, note: Note, floor: int, layout: Layout) -> Note:
+    """The note with the blanks and lines that would be left of it; nothing before `floor`, and of
+    the closing part only what stands there as well.
 
     On a line with other text it takes the blanks before it. Alone, it takes its lines, and the
     blank line behind them where one stands before them as well; settings, with which a file ends,
@@ -64,7 +65,11 @@ def widened(text: str, note: Note, floor: int) -> Note:
         line, after = line_at(text, written)
         return replace(note, start=written if written == line else min(after, start), end=end)
     following = line_at(text, end)
-    if not text[slice(*following)].strip() and _BLANK_LINE_END.search(before):
+    if (
+        end != layout.closing
+        and not text[slice(*following)].strip()
+        and _BLANK_LINE_END.search(before)
+    ):
         end = following[1]
     return replace(note, start=start, end=end)
 

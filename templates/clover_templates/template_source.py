@@ -60,7 +60,7 @@ class Source:
         settings = reader.document(_language(text), numbering)
         if settings.numbering is not numbering:
             layout, tokens, findings, _ = _lexed(text, settings.numbering)
-        marks, misread = _marks(text, tokens)
+        marks, misread = _marks(text, tokens, layout)
         if not marks:
             marks = _prose_hints(text, layout)
         return cls(text, layout, tuple(marks), reader, settings, (*findings, *misread))
@@ -99,7 +99,9 @@ def _is_settings(text: str, token: Token) -> bool:
     return token.kind is TokenKind.COMMENT and _CLOVER.match(text, token.start) is not None
 
 
-def _marks(text: str, tokens: Sequence[Token]) -> tuple[list[Token | Note], list[Finding]]:
+def _marks(
+    text: str, tokens: Sequence[Token], layout: Layout
+) -> tuple[list[Token | Note], list[Finding]]:
     marks: list[Token | Note] = []
     findings: list[Finding] = []
     floor = 0
@@ -108,7 +110,7 @@ def _marks(text: str, tokens: Sequence[Token]) -> tuple[list[Token | Note], list
         if isinstance(note, Finding):
             findings.append(note)
         elif note:
-            marks.append(widened(text, note, floor) if isinstance(note, Note) else note)
+            marks.append(widened(text, note, floor, layout) if isinstance(note, Note) else note)
             floor = marks[-1].end
     return marks, findings
 
@@ -121,7 +123,7 @@ def _prose_hints(text: str, layout: Layout) -> list[Token | Note]:
         if found:
             said = re.sub(r"^> ?|[*_]|\s+", " ", found["all"], flags=re.MULTILINE)
             note = Note(*found.span("all"), NoteKind.HINT, " ".join(said.split()))
-            hints.append(widened(text, note, heading.end))
+            hints.append(widened(text, note, heading.end, layout))
     return hints
 
 

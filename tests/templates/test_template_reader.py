@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clover_templates.template import (
@@ -420,6 +420,7 @@ def test_yaml_words_stay_text() -> None:
     assert slots["x"].one_of == ("yes", "no", "1.0", "null")
 
 
+@example("一、x\n\n<!-- hint: a -->\n\n")  # a blank line that begins the closing part
 @given(TEXTS)
 def test_reading_raises_nothing_and_loses_nothing(text: str) -> None:
     reading = read_template(text, "any")
