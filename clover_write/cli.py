@@ -11,7 +11,19 @@ from collections.abc import Sequence
 from clover_engine.errors import CloverError
 from clover_write import __version__
 
-COMMANDS = ("complete", "fill", "toc", "tags", "lsp", "engine", "stop", "models", "doctor", "bench")
+COMMANDS = (
+    "complete",
+    "fill",
+    "toc",
+    "tags",
+    "templates",
+    "lsp",
+    "engine",
+    "stop",
+    "models",
+    "doctor",
+    "bench",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
