@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from clover_templates.code_regions import Region, code_regions
 from clover_templates.front_matter import front_matter
+from clover_templates.grammar import block_tree
 from clover_templates.template_settings import Numbering
 
 if TYPE_CHECKING:
@@ -143,21 +144,17 @@ def _closing(text: str, headings: Sequence[Heading]) -> int:
 
 
 def _markdown(text: str) -> Layout:
-    # imported here: reading its files takes longer than an editor's start may
-    import tree_sitter_markdown
-    from tree_sitter import Language, Parser
-
     # one byte a code point, so that the offsets are those of the text, and a last line that ends
     source = _NOT_ASCII.sub(",", text).encode() + b"\n"
     matter = front_matter(source)
     body = min(matter.body, len(text)) if matter else 0
     # the grammar takes any fence in the first line for front matter
     source = b"\n" * body + source[body:] if body else _FENCE.sub(b"***", source)
-    tree = Parser(Language(tree_sitter_markdown.language())).parse(source)
+    tree = block_tree(source)
     headings: list[Heading] = []
     rows: list[Region] = []
     items: list[Region] = []
-    for node in _blocks(tree.root_node):
+    for node in _blocks(tree):
         match node.type:
             case "atx_heading" | "setext_heading":
                 headings.append(_heading(text, node))
