@@ -28,7 +28,8 @@ class Hole:
     `max_tokens=0` writes nothing: the request then only reads the context into the cache. With
     `choices` the hole takes one of them, whole; with `pattern`, a regular expression in the syntax
     of Rust's regex crate, all of its text matches; with `max_lines` it begins no further line.
-    `hint` says in words what belongs here.
+    `unlike` are answers already at hand: the text begins with another token than any of them, which
+    makes it another answer (or none: it may stay empty). `hint` says in words what belongs here.
     """
 
     max_tokens: int = 64
@@ -36,6 +37,7 @@ class Hole:
     choices: tuple[str, ...] | None = None
     pattern: str | None = None
     max_lines: int | None = None
+    unlike: tuple[str, ...] = ()
     hint: str = ""
 
     def __post_init__(self) -> None:
@@ -49,6 +51,8 @@ class Hole:
             raise RequestError("the choices of a hole are empty: nothing could be written there")
         if self.choices is not None and self.pattern is not None:
             raise RequestError("a hole has either choices or a pattern, not both")
+        if self.choices is not None and self.unlike:
+            raise RequestError("of choices leave out those that are not wanted")
 
 
 Segment: TypeAlias = Literal | Hole

@@ -66,6 +66,8 @@ class Constraints:
             asked.append(Spelled(healed, self._vocabulary))
         if hole.max_lines is not None:
             asked.append(self.max_lines(hole.max_lines, healed))
+        if hole.unlike:
+            asked.append(Unlike(hole.unlike, healed, self._vocabulary))
         if len(asked) > 1:
             return All(asked)
         return asked[0] if asked else None
@@ -117,6 +119,38 @@ class Spelled(_Written):
         """The tokens that agree with what is still to be spelled."""
         wanted = self._healed[len(self._text) :]
         return self._mask(self._vocabulary.compatible(wanted)) if wanted else None
+
+
+class Unlike(_Written):
+    """The first token that brings text is on the way to none of these texts."""
+
+    def __init__(self, texts: Sequence[str], healed: bytes, vocabulary: Vocabulary) -> None:
+        super().__init__(vocabulary)
+        self._healed = healed
+        self._texts = [healed + text.encode("utf-8", "replace") for text in texts if text]
+
+    @property
+    def may_end(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def must_end(self) -> bool:
+        """Never: there is always another token."""
+        return False
+
+    def allowed(self) -> Mask | None:
+        """All tokens but those that begin a text, or go on where one ends."""
+        if len(self._text) > len(self._healed):
+            return None
+        mask = self._mask(self._vocabulary.with_bytes())
+        missing = len(self._healed) - len(self._text)
+        for text in self._texts:
+            if not text.startswith(self._text):
+                continue
+            for token in self._vocabulary.compatible(text[len(self._text) :]):
+                mask[token] = len(self._vocabulary.token_bytes(int(token))) <= missing
+        return mask
 
 
 class LineBreaks:

@@ -36,9 +36,11 @@ class Script:
 
     `steps=0` takes one forward a token. `error` names the class of `clover_engine.errors` raised
     in place of the answer once the steps are done; any other name stands for a bug in the engine.
+    `others` are further answers, for a hole that is to be unlike the first.
     """
 
     text: str = ""
+    others: Sequence[str] = ()
     steps: int = 0
     step_ms: float = 0.0
     confidence: float = 1.0
@@ -55,8 +57,9 @@ class FakeEngine:
     4. nothing.
 
     Of several holes each takes the next script of the document, those left over go on with 2. A
-    hole with choices takes the first. Stop strings, `max_lines`, `max_tokens` (a token is a word or
-    a run of signs) and deadlines hold as in the real engine. Who watches sees a piece a token.
+    hole with choices takes the first, one to be `unlike` others the first text that is. Stop
+    strings, `max_lines`, `max_tokens` (a token is a word or a run of signs) and deadlines hold as
+    in the real engine. Who watches sees a piece a token.
     """
 
     def __init__(self, script: Script | None = None) -> None:
@@ -147,7 +150,7 @@ def _written(
 
     Returns the fill and how many forwards it took.
     """
-    text, finish = _limited(script.text, hole)
+    text, finish = _limited(_unlike(script, hole), hole)
     tokens = _TOKEN.findall(text)
     forwards = script.steps or max(len(tokens), 1)
     done, written = 0, ""
@@ -166,6 +169,18 @@ def _written(
     # the first of the choices, which is taken, is the likeliest
     scores = tuple(-float(place) for place in range(len(hole.choices or ())))
     return Fill(written, script.confidence, finish, scores), done
+
+
+def _unlike(script: Script, hole: Hole) -> str:
+    """The first of the script's texts that begins as none of the hole's `unlike` does."""
+    taken = {_first(text) for text in hole.unlike}
+    texts = (script.text, *script.others)
+    return next((text for text in texts if _first(text) not in taken), "")
+
+
+def _first(text: str) -> str | None:
+    found = _TOKEN.match(text)
+    return found and found.group()
 
 
 def _limited(text: str, hole: Hole) -> tuple[str, Finish]:

@@ -43,6 +43,10 @@ class Vocabulary:
         """The ids of special and unused tokens."""
         return np.flatnonzero(np.diff(self._offsets) == 0)
 
+    def with_bytes(self) -> npt.NDArray[np.int64]:
+        """The ids of all others."""
+        return np.flatnonzero(np.diff(self._offsets))
+
     def compatible(self, wanted: bytes) -> npt.NDArray[np.int32]:
         """Ids of the tokens that begin with `wanted`, or are a beginning of it."""
         first = self._rank(wanted)

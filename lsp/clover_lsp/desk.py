@@ -1,77 +1,45 @@
-"""What goes on in one document: the open request, and the job that runs or ran last."""
+"""What goes on in one document: open requests, the job that runs, the one ahead, the offers."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from clover_engine.api import CanvasRequest, Hole, Literal
+from clover_lsp.answers import Canvas, Written
 from clover_lsp.documents import Document
+from clover_lsp.offers import Course, Offer, Offers
 
 # how long a job nobody waits for may go on: the next keystroke's request may still want it
 GRACE_S = 0.08
 
 
-@dataclass(frozen=True, slots=True)
-class Canvas:
-    """The two literals a hole stands between, and the hole."""
-
-    left: str
-    hole: Hole
-    right: str
-
-    @classmethod
-    def of(cls, request: CanvasRequest) -> Canvas:
-        """The canvas of an infill request."""
-        match request.segments:
-            case (Literal(left), Hole() as hole, Literal(right)):
-                return cls(left, hole, right)
-            case _:
-                raise ValueError("an infill canvas is literal, hole, literal")
-
-    def typed_since(self, earlier: Canvas) -> str | None:
-        """What was typed at the hole since `earlier`; None if anything else changed."""
-        if self.hole != earlier.hole or self.right != earlier.right:
-            return None
-        return self.left[len(earlier.left) :] if self.left.startswith(earlier.left) else None
-
-
 @dataclass(slots=True, eq=False)
 class Job:
-    """A fill begun at `offset` of `document`. `text` is its draft, once `written` the whole."""
+    """A fill that runs. `draft` is its text so far, `written` the whole once it is done.
+
+    `course` has the document's text around the hole; its own text stands right before the hole, and
+    may still be missing from the document.
+    """
 
     canvas: Canvas
-    document: Document
-    offset: int
+    course: Course
     task: asyncio.Task[None] = field(init=False)
-    text: str = ""
-    written: bool = False
+    draft: str = ""
+    written: Written | None = None
     ended: bool = False
     askers: int = 0
 
-    def finish(self, text: str) -> None:
-        """The engine wrote `text`."""
-        self.text, self.written = text, True
-
-    def rest(self, canvas: Canvas) -> str | None:
-        """The text left after what was typed between this job's canvas and `canvas`.
-
-        None if something else was typed or the job was given up, or, once the job is done, if it
-        failed or nothing is left.
-        """
-        typed = canvas.typed_since(self.canvas)
-        if self.ended or typed is None or not self.text.startswith(typed):
-            return None
-        rest = self.text[len(typed) :]
-        return rest if not self.task.done() or (self.written and (rest or not typed)) else None
-
-    def agrees_with(self, text: str) -> bool:
-        """Whether `text` is the job's document with a beginning of the draft typed at the hole."""
-        left, right = self.document.text[: self.offset], self.document.text[self.offset :]
-        typed = text[len(left) : len(text) - len(right)]
-        if not self.text.startswith(typed) or len(text) < len(left) + len(right):
+    def goes_on(self, canvas: Canvas) -> bool:
+        """Whether the job still runs and its draft agrees with what was typed at its hole."""
+        if self.ended or self.task.done():
             return False
-        return text.startswith(left) and text.endswith(right)
+        typed = canvas.typed_since(self.canvas)
+        return typed is not None and self.draft.startswith(typed)
+
+    def allows(self, document: str) -> bool:
+        """Whether the document's text can still become what the job writes for."""
+        return replace(self.course, text=self.course.text + self.draft).allows(document)
 
     def release(self) -> None:
         """One asker less; with none left the job ends after the grace time."""
@@ -92,27 +60,34 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Desk:
-    """The latest request wins: opening one ends the older. The last job is kept when it is done,
-    so that typing along its text, or asking again, needs no engine.
-    """
+    """The latest request wins: opening one ends the older of its kind."""
 
     job: Job | None = None
-    _open: asyncio.Future[None] | None = None
+    ahead: Job | None = None
+    offers: Sequence[Offer] = ()
+    _open: dict[str, asyncio.Future[None]] = field(default_factory=dict)
 
-    def open_request(self) -> asyncio.Future[None]:
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job runs."""
+        return any(job and not job.task.done() for job in (self.job, self.ahead))
+
+    def open_request(self, kind: str) -> asyncio.Future[None]:
         """A future for a new request, done once a newer one or a change takes its place."""
-        self.end_request()
-        self._open = asyncio.get_running_loop().create_future()
-        return self._open
-
-    def end_request(self) -> None:
-        """The open request, if any, is to be answered with nothing."""
-        if self._open and not self._open.done():
-            self._open.set_result(None)
+        if older := self._open.get(kind):
+            _done(older)
+        self._open[kind] = asyncio.get_running_loop().create_future()
+        return self._open[kind]
 
     def job_for(self, canvas: Canvas) -> Job | None:
-        """The job if its text, as far as it is known, goes on from what was typed since."""
-        return self.job if self.job and self.job.rest(canvas) is not None else None
+        """The running job, or the one ahead, that goes on from what was typed since it began."""
+        for job in (self.job, self.ahead):
+            if job and job.goes_on(canvas):
+                if job is self.ahead:
+                    self.replace_job(job)
+                    self.ahead = None
+                return job
+        return None
 
     def replace_job(self, job: Job) -> None:
         """`job` begins; the one before ends."""
@@ -120,14 +95,42 @@ class Desk:
             self.job.end()
         self.job = job
 
-    def changed(self, document: Document) -> None:
-        """The document changed: a running job that does not agree with that ends."""
-        if self.job and not self.job.task.done() and not self.job.agrees_with(document.text):
+    def look_ahead(self, job: Job | None) -> None:
+        """`job` begins behind what was offered; the one before ends."""
+        if self.ahead:
+            self.ahead.end()
+        self.ahead = job
+
+    def changed(self, document: Document, offers: Offers) -> None:
+        """The document changed: what does not agree with that ends, offers are dismissed."""
+        if self.job and not self.job.task.done() and not self.job.allows(document.text):
             self.job.end()
-            self.end_request()
+            self.end_requests()
+        if self.ahead and not self.ahead.allows(document.text):
+            self.look_ahead(None)
+        text = document.text
+        if any(offer.course.is_run(text) for offer in self.offers):
+            self.offers = ()
+        left = [offer for offer in self.offers if offer.allows(text)]
+        # of several only the first was surely seen
+        if self.offers and not left and self.offers[0].is_left(text):
+            offers.dismiss(self.offers[0])
+        self.offers = left
 
     def clear(self) -> None:
-        """The document was closed: everything ends."""
+        """Everything ends: the document was closed, or gets no more completions."""
         if self.job:
             self.job.end()
-        self.end_request()
+        self.look_ahead(None)
+        self.end_requests()
+        self.offers = ()
+
+    def end_requests(self) -> None:
+        """The open requests are to be answered with nothing."""
+        for request in self._open.values():
+            _done(request)
+
+
+def _done(request: asyncio.Future[None]) -> None:
+    if not request.done():
+        request.set_result(None)

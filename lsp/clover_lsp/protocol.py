@@ -15,6 +15,9 @@ log = logging.getLogger(__name__)
 
 # from a client that tells where the cursor is: the text around it can be read ahead
 DID_MOVE_CURSOR = "clover/didMoveCursor"
+# from a client that tells what became of an item, by the argument of the item's command
+DID_SHOW = "clover/didShow"
+DID_PARTIALLY_ACCEPT = "clover/didPartiallyAccept"
 
 Json: TypeAlias = dict[str, Any]
 INT_MAX = 2**31 - 1
@@ -32,6 +35,9 @@ class ForgivingProtocol(LanguageServerProtocol):
             types.TEXT_DOCUMENT_DID_OPEN,
             types.TEXT_DOCUMENT_DID_CHANGE,
             types.TEXT_DOCUMENT_DID_CLOSE,
+            types.NOTEBOOK_DOCUMENT_DID_OPEN,
+            types.NOTEBOOK_DOCUMENT_DID_CHANGE,
+            types.NOTEBOOK_DOCUMENT_DID_CLOSE,
         ):
             del self.fm.builtin_features[method]
 
@@ -70,9 +76,11 @@ class ForgivingProtocol(LanguageServerProtocol):
         msg_id = message.get("id")
         if not isinstance(msg_id, (int, str)):
             return
+        # an error on a keystroke would pop up in the editor
         if message.get("method") == types.TEXT_DOCUMENT_INLINE_COMPLETION:
-            # an error on a keystroke would pop up in the editor
             self._send_response(msg_id, types.InlineCompletionList([]))
+        elif message.get("method") == types.TEXT_DOCUMENT_COMPLETION:
+            self._send_response(msg_id, types.CompletionList(False, []))
         else:
             self._send_response(msg_id, error=error.to_response_error())
 
@@ -82,8 +90,19 @@ class CloverServer(LanguageServer):
 
     def __init__(self, name: str, version: str) -> None:
         super().__init__(
-            name, version, protocol_cls=ForgivingProtocol, converter_factory=default_converter
+            name,
+            version,
+            notebook_document_sync=types.NotebookDocumentSyncOptions(
+                [types.NotebookDocumentFilterWithNotebook("*")]
+            ),
+            protocol_cls=ForgivingProtocol,
+            converter_factory=default_converter,
         )
+
+    def warn(self, text: str) -> None:
+        """Put a message before the user."""
+        params = types.ShowMessageParams(types.MessageType.Warning, f"Clover Write: {text}")
+        self.window_show_message(params)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log where an error came from, not its message: that may quote the document."""
@@ -101,6 +120,8 @@ def _repair_inline_completion(message: Json) -> None:
     context = params.get("context")
     kind = context.get("triggerKind") if isinstance(context, dict) else None
     params["context"] = {"triggerKind": kind if kind in (1, 2) else 2}
+    if isinstance(context, dict) and context.get("selectedCompletionInfo") is not None:
+        params["context"]["selectedCompletionInfo"] = context["selectedCompletionInfo"]
     params.pop("workDoneToken", None)
 
 
@@ -126,6 +147,19 @@ def _repair_did_change(message: Json) -> None:
         _repair_position(_member(ends, "end"))
 
 
+def _repair_completion(message: Json) -> None:
+    _repair_cursor(message)
+    params = _member(message, "params")
+    for name in ("context", "workDoneToken", "partialResultToken"):
+        params.pop(name, None)
+
+
+def _repair_offer(message: Json) -> None:
+    params = _member(message, "params")
+    params["id"] = _int(params.get("id"))
+    params["acceptedLength"] = _uint(params.get("acceptedLength"))
+
+
 def _repair_position(position: Json) -> None:
     for name in ("line", "character"):
         position[name] = _uint(position.get(name))
@@ -135,6 +169,9 @@ def _repair_position(position: Json) -> None:
 REPAIRS: dict[str, Callable[[Json], None]] = {
     DID_MOVE_CURSOR: _repair_cursor,
     types.TEXT_DOCUMENT_INLINE_COMPLETION: _repair_inline_completion,
+    types.TEXT_DOCUMENT_COMPLETION: _repair_completion,
+    DID_SHOW: _repair_offer,
+    DID_PARTIALLY_ACCEPT: _repair_offer,
     types.TEXT_DOCUMENT_DID_OPEN: _repair_did_open,
     types.TEXT_DOCUMENT_DID_CHANGE: _repair_did_change,
 }

@@ -42,7 +42,7 @@ class SpanFilling:
         server: LanguageServer,
         documents: Documents,
         engine: LazyClient,
-        settings: Callable[[], Settings],
+        settings: Callable[[str], Settings],
         show: Callable[[str], None],
     ) -> None:
         self._server = server
@@ -108,7 +108,7 @@ class SpanFilling:
         document = self._documents.get(uri)
         if document is None:
             raise FillRefused("nothing was filled: the document is not open")
-        if reason := refusal(document, self._settings()):
+        if reason := refusal(document, self._settings(document.uri)):
             raise FillRefused(f"nothing was filled: {reason}")
         spans = await self._named(document, position)
         request = canvas_request(
@@ -161,7 +161,7 @@ class SpanFilling:
         return (at[-1],)
 
     async def _offered(self, document: Document) -> tuple[MaskedSpan, ...]:
-        if refusal(document, self._settings()) or len(document.text) > MAX_CHARS:
+        if refusal(document, self._settings(document.uri)) or len(document.text) > MAX_CHARS:
             return ()
         return (await self._scan(document)).spans
 

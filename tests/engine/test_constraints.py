@@ -217,6 +217,32 @@ def test_constraints_hold_together(
     assert len(ends.findall(written.decode(errors="replace"))) < 9 + len(healed)
 
 
+@given(others=st.lists(texts, max_size=3), healed=healed_bytes, random=randoms)
+@settings(max_examples=100, deadline=None)
+def test_an_answer_unlike_others_parts_from_them_at_its_first_token(
+    make: Constraints, walk: Walk, others: list[str], healed: bytes, random: Random
+) -> None:
+    constraint = make.of(Hole(512, unlike=tuple(others)), healed)
+    if constraint is None:
+        assert not healed
+        assert not others
+        return
+    written = b""
+    while len(written) <= len(healed):
+        written += walk.step(constraint, random)
+    assert written.startswith(healed)
+    for other in filter(None, others):
+        full = healed + other.encode()
+        assert not written.startswith(full)
+        assert not full.startswith(written)
+    assert constraint.may_end
+
+
+def test_a_choice_is_not_unlike_another() -> None:
+    with pytest.raises(RequestError, match="leave out"):
+        Hole(choices=("a", "b"), unlike=("a",))
+
+
 def test_a_dead_end_is_an_error(make: Constraints, walk: Walk) -> None:
     constraint = All([of(make, Hole(pattern=r"a\nb")), make.max_lines(1)])
     walk.spell(constraint, b"a", Random(0))

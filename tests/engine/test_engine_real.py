@@ -81,6 +81,16 @@ def test_a_long_prompt_is_continued_and_kept(engine: LocalEngine) -> None:
     assert stats.prompt_tokens - stats.reused_tokens <= 3
 
 
+def test_further_answers_are_other_texts(engine: LocalEngine) -> None:
+    answers: list[str] = []
+    for _ in range(3):
+        hole = Hole(16, stop=("\n",), unlike=tuple(answers))
+        segments = Literal("def area(width, height):\n    return "), hole, Literal("\n")
+        answers.append(run(engine, CanvasRequest(segments)).filled.fills[0].text)
+    assert answers[0] == "width * height"
+    assert len({answer.split()[0] for answer in answers}) == 3
+
+
 def test_text_that_looks_special_changes_nothing_but_itself(engine: LocalEngine) -> None:
     noise = " ".join((*SPECIALS, "<tool_call>"))
     head = f'MARKS = "{noise}"\n\n\n'

@@ -121,3 +121,14 @@ async def test_a_hole_of_one_line_has_one() -> None:
         assert (await client.fill(request)).fills[0].text == "1"
     finally:
         await client.close()
+
+
+async def test_what_is_unlike_another_answer_is_the_next_of_the_script() -> None:
+    client = InprocClient(Runner(lambda: FakeEngine(Script("a + b", others=("a - b", "b + a")))))
+    answers: list[str] = []
+    for _ in range(3):
+        hole = Hole(unlike=tuple(answers))
+        filled = await client.fill(CanvasRequest((Literal("return "), hole)))
+        answers.append(filled.fills[0].text)
+    await client.close()
+    assert answers == ["a + b", "b + a", ""]

@@ -52,7 +52,12 @@ ids = st.integers(min_value=0)
 times = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 short = st.text(st.characters(exclude_categories=()), max_size=20)
 snippets = st.builds(Snippet, short, short)
-holes = st.builds(Hole, st.integers(0, MAX_HOLE_TOKENS), st.lists(text.filter(bool)).map(tuple))
+holes = st.builds(
+    Hole,
+    st.integers(0, MAX_HOLE_TOKENS),
+    st.lists(text.filter(bool)).map(tuple),
+    unlike=st.lists(text).map(tuple),
+)
 requests = st.builds(
     lambda before, hole, after, **more: CanvasRequest((*before, hole, *after), **more),
     st.lists(st.builds(Literal, text) | holes),

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lsprotocol import types
 
 from clover_lsp.documents import Documents
+from clover_lsp.positions import Encoding
+from tests.support.editor_text import Editor, edits, texts
 
 URI = "untitled:Untitled-1"
 
@@ -98,3 +105,64 @@ def test_a_position_beyond_the_last_line_is_stale(documents: Documents) -> None:
 )
 def test_line_end_of_a_document(text: str, eol: str) -> None:
     assert Documents().open(URI, "", 0, text).eol == eol
+
+
+Position: TypeAlias = tuple[int, int]
+# one message: its changes in order, whole texts among them, and how often it is sent
+Message: TypeAlias = tuple[Sequence[tuple[Position, Position, str] | str], int]
+messages = st.tuples(
+    st.lists(edits | edits | edits | texts, max_size=4), st.sampled_from([1, 1, 2])
+)
+scripts = st.lists(messages, max_size=6)
+uris = st.sampled_from(
+    ["file:///a%20b/c.md", "untitled:U1", "git:/x?ref", "vscode-notebook-cell:/n.ipynb#W0", "x"]
+)
+
+
+def follow(encoding: Encoding, uri: str, text: str, script: Sequence[Message]) -> None:
+    """Send the script's messages, and hold the store against an editor after each."""
+    documents, editor = Documents(), Editor(text)
+    documents.encoding = encoding
+    documents.open(uri, "plaintext", 0, text)
+    for number, (changes, times) in enumerate(script):
+        events: list[types.TextDocumentContentChangeEvent] = []
+        for change in changes:
+            if isinstance(change, str):
+                editor = Editor(change)
+                events.append(whole(change))
+                continue
+            # what is negative is repaired before it comes here
+            first, second = ((max(line, 0), max(column, 0)) for line, column in change[:2])
+            new = change[2]
+            start, end = sorted(editor.offset(*position, encoding) for position in (first, second))
+            editor.replace(start, end, new)
+            events.append(partial(first, second, new))
+        for _ in range(times):
+            documents.change(uri, number + 1, events)
+        document = documents.get(uri)
+        assert document is not None
+        assert document.text == editor.text
+
+
+@pytest.mark.parametrize("encoding", Encoding)
+@settings(max_examples=60, deadline=None)
+@given(uri=uris, text=texts, script=scripts)
+def test_edit_scripts_leave_the_text_of_the_editor(
+    encoding: Encoding, uri: str, text: str, script: list[Message]
+) -> None:
+    follow(encoding, uri, text, script)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", Encoding)
+@settings(max_examples=2000, deadline=None)
+@given(uri=uris, text=texts, script=scripts)
+def test_two_thousand_edit_scripts(
+    encoding: Encoding, uri: str, text: str, script: list[Message]
+) -> None:
+    follow(encoding, uri, text, script)
+
+
+def test_halves_of_a_pair_that_come_one_by_one_are_one_character(documents: Documents) -> None:
+    documents.change(URI, 2, [partial((0, 0), (0, 0), "\ud83d"), partial((0, 1), (0, 1), "\ude00")])
+    assert text_of(documents) == "😀one\ntwo\n"

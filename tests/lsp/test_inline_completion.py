@@ -6,132 +6,22 @@ import asyncio
 import contextlib
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator
 
 import pytest
 from lsprotocol import types
 
-from clover_engine.api import (
-    CanvasRequest,
-    Draft,
-    EngineInfo,
-    Fill,
-    Filled,
-    Finish,
-    Priority,
-    Stats,
-)
+from clover_engine.api import Draft, Priority
 from clover_engine.errors import EngineUnavailable
-from clover_lsp import inline_completion
+from clover_lsp import inline_completion, writing
+from clover_lsp.client import Client
 from clover_lsp.desk import GRACE_S
-from clover_lsp.documents import Document, Documents
 from clover_lsp.infill import Trigger
 from clover_lsp.inline_completion import InlineCompletion
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.settings import Settings
 from clover_lsp.status import Status
-
-URI = "file:///notes/a.py"
-
-
-class Ask:
-    """One request that reached the engine."""
-
-    def __init__(self, request: CanvasRequest, on_draft: Callable[[Draft], None] | None) -> None:
-        self.request = request
-        self.on_draft = on_draft or (lambda _: None)
-        self.answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self.cancelled = False
-
-
-class Engine:
-    """An `EngineClient` whose answers the test gives."""
-
-    def __init__(self) -> None:
-        self.asks: list[Ask] = []
-        self.came = asyncio.Event()
-
-    @property
-    def open(self) -> list[Ask]:
-        return [ask for ask in self.asks if not ask.answer.done()]
-
-    async def fill(
-        self, request: CanvasRequest, on_draft: Callable[[Draft], None] | None = None
-    ) -> Filled:
-        ask = Ask(request, on_draft)
-        self.asks.append(ask)
-        self.came.set()
-        try:
-            stats = Stats(forwards=2, tokens=1, queue_ms=5.0, prefill_ms=15.0, decode_ms=30.0)
-            return Filled((Fill(await ask.answer, 1.0, Finish.STOP),), stats)
-        except asyncio.CancelledError:
-            ask.cancelled = True
-            raise
-
-    async def info(self) -> EngineInfo:
-        return EngineInfo("test")
-
-    async def close(self) -> None:
-        for ask in self.open:
-            ask.answer.cancel()
-
-
-class Session:
-    """An editor's side of one document."""
-
-    def __init__(self) -> None:
-        self.engine = Engine()
-        self.connections = 0
-        self.documents = Documents()
-        self.told: list[dict[str, Any]] = []
-        self.shown: list[str] = []
-        status = Status(lambda _, params: self.told.append(params), self.shown.append)
-        self.feature = InlineCompletion(self.documents, LazyClient(self._connect), status)
-
-    def _connect(self) -> Engine:
-        self.connections += 1
-        return self.engine
-
-    def open(self, text: str, *, uri: str = URI, language: str = "python") -> Document:
-        return self.documents.open(uri, language, 1, text)
-
-    def type(self, at: tuple[int, int], text: str, uri: str = URI) -> None:
-        before = self.documents.get(uri)
-        assert before is not None
-        where = types.Range(types.Position(*at), types.Position(*at))
-        change = types.TextDocumentContentChangePartial(range=where, text=text)
-        changed = self.documents.change(uri, before.version + 1, [change])
-        assert changed is not None
-        self.feature.changed(changed)
-
-    def request(
-        self, at: tuple[int, int], trigger: Trigger = Trigger.AUTOMATIC, uri: str = URI
-    ) -> asyncio.Task[types.InlineCompletionList]:
-        document = self.documents.get(uri)
-        return asyncio.create_task(self.feature.answer(document, types.Position(*at), trigger))
-
-    async def asked(self, number: int) -> Ask:
-        """The engine's request of that number (from 1)."""
-        async with asyncio.timeout(5):
-            while len(self.engine.asks) < number:
-                self.engine.came.clear()
-                await self.engine.came.wait()
-        return self.engine.asks[number - 1]
-
-    async def shows(self, at: tuple[int, int], filled: str, **more: Any) -> str | None:
-        """The text shown at `at` when the engine fills in `filled`."""
-        request = self.request(at, **more)
-        (await self.asked(len(self.engine.asks) + 1)).answer.set_result(filled)
-        return inserted(await request)
-
-
-def inserted(answer: types.InlineCompletionList) -> str | None:
-    if not answer.items:
-        return None
-    text = answer.items[0].insert_text
-    assert isinstance(text, str)
-    return text
+from tests.support.session import URI, Engine, Session, inserted
 
 
 @pytest.fixture
@@ -147,7 +37,9 @@ async def test_an_item_has_an_empty_range_at_the_cursor(session: Session) -> Non
     (await session.asked(1)).answer.set_result("+ 1")
     [item] = (await request).items
     at = types.Position(0, 7)
-    assert item == types.InlineCompletionItem("+ 1", range=types.Range(at, at))
+    assert (item.insert_text, item.range) == ("+ 1", types.Range(at, at))
+    assert item.command is not None
+    assert item.command.command == "clover.accepted"
 
 
 async def test_opening_touches_no_engine_before_the_cursor_rests(session: Session) -> None:
@@ -329,7 +221,7 @@ async def test_a_silent_engine_is_given_up_on(
 ) -> None:
     session.open("x = \ny = \n")
     await session.shows((0, 4), "1")
-    monkeypatch.setattr(inline_completion, "PATIENCE_S", -1.15)
+    monkeypatch.setattr(writing, "PATIENCE_S", -1.15)
     assert inserted(await session.request((1, 4))) is None
     assert session.engine.asks[1].cancelled
     assert (session.told[-1]["busy"], session.told[-1]["kind"]) == (False, "Warning")
@@ -381,7 +273,7 @@ async def test_refused_documents_get_nothing_and_one_status(
 
 
 async def test_switched_off(session: Session) -> None:
-    session.feature.settings = Settings(enabled=False)
+    session.settings = Settings(enabled=False)
     session.open("x = \n")
     assert inserted(await session.request((0, 4))) is None
     assert session.connections == 0
@@ -390,7 +282,8 @@ async def test_switched_off(session: Session) -> None:
 async def test_inside_a_word_only_asking_answers(session: Session) -> None:
     session.open("exam\n")
     assert inserted(await session.request((0, 2))) is None
-    assert await session.shows((0, 2), "ple", trigger=Trigger.INVOKED) == "ple"
+    session.engine.reply = lambda hole: "" if hole.unlike else "ple"
+    assert await session.texts((0, 2), trigger=Trigger.INVOKED) == ["ple"]
 
 
 async def test_a_stale_position_gets_nothing(session: Session) -> None:
@@ -400,9 +293,10 @@ async def test_a_stale_position_gets_nothing(session: Session) -> None:
 
 async def test_line_ends_are_the_document_s_or_neovim_s(session: Session) -> None:
     session.open("def f():\r\n")
-    assert await session.shows((0, 8), "\n  a\n  b", trigger=Trigger.INVOKED) == "\r\n  a\r\n  b"
-    session.feature.keeps_eol = False
-    assert inserted(await session.request((0, 8), Trigger.INVOKED)) == "\n  a\n  b"
+    session.engine.reply = lambda hole: "" if hole.unlike else "\n  a\n  b"
+    assert await session.texts((0, 8), trigger=Trigger.INVOKED) == ["\r\n  a\r\n  b"]
+    session.feature.client = Client("Neovim")
+    assert await session.texts((0, 8), trigger=Trigger.INVOKED) == ["\n  a\n  b"]
 
 
 @pytest.mark.parametrize("seed", range(20))

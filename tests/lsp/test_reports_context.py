@@ -56,11 +56,14 @@ class Editor:
 
     def __init__(self) -> None:
         self.engine = Engine()
+        self.settings = Settings()
         self.documents = Documents()
-        self.neighbours = Neighbours(lambda _: self.feature.settings)
+        self.neighbours = Neighbours(lambda _: self.settings)
         client = LazyClient(lambda: InformedClient(self.engine, self.neighbours))
         status = Status(lambda *_: None, lambda *_: None)
-        self.feature = InlineCompletion(self.documents, client, status)
+        self.feature = InlineCompletion(
+            self.documents, client, status, settings_of=lambda _: self.settings
+        )
 
     async def open(self, uri: str, text: str, language: str = "markdown") -> str:
         document = self.documents.open(uri, language, 1, text)
@@ -151,7 +154,7 @@ async def ask_beside(editor: Editor, work: Path, uri: str) -> None:
 async def test_report_47_no_byte_of_an_open_secret_reaches_the_engine(
     editor: Editor, work: Path, kind: str
 ) -> None:
-    editor.feature.settings = Settings(secret_files=("*.private",))
+    editor.settings = Settings(secret_files=("*.private",))
     uri = OTHER.get(kind) or f"{work.as_uri()}/{PRIVATE[kind]}"
     await ask_beside(editor, work, uri)
     editor.engine.requests.clear()
@@ -203,7 +206,7 @@ OFF = {
 async def test_report_48_switched_off_means_no_call_at_all(
     editor: Editor, work: Path, kind: str
 ) -> None:
-    editor.feature.settings = OFF[kind]
+    editor.settings = OFF[kind]
     notes = await editor.open(f"{work.as_uri()}/notes.md", "words\n")
     for trigger in Trigger:
         assert not await editor.complete(notes, trigger)
@@ -213,7 +216,7 @@ async def test_report_48_switched_off_means_no_call_at_all(
 async def test_report_48_a_language_that_is_off_is_quoted_nowhere(
     editor: Editor, work: Path
 ) -> None:
-    editor.feature.settings = Settings(excluded_languages=("mdx",))
+    editor.settings = Settings(excluded_languages=("mdx",))
     await editor.open(f"{work.as_uri()}/first.mdx", TEXT, "mdx")
     notes = await editor.open(f"{work.as_uri()}/notes.md", f"What is {SHARED}\n")
     assert await editor.complete(notes)
@@ -221,7 +224,7 @@ async def test_report_48_a_language_that_is_off_is_quoted_nowhere(
 
 
 async def test_report_48_open_files_are_read_only_if_wanted(editor: Editor, work: Path) -> None:
-    editor.feature.settings = Settings(open_files=False)
+    editor.settings = Settings(open_files=False)
     await editor.open(f"{work.as_uri()}/first.md", TEXT)
     editor.engine.requests.clear()
     notes = await editor.open(f"{work.as_uri()}/notes.md", f"What is {SHARED}\n")

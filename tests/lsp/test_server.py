@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import subprocess
@@ -15,11 +14,7 @@ import pytest
 from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient
 
-SERVER = [sys.executable, "-m", "clover_write", "lsp", "--stdio", "--engine", "fake"]
-URI = "untitled:Untitled-1"
-ENDLESS = '# clover-fake: {"text": "secret plan", "steps": 600, "step_ms": 50}\n'
-# nothing here waits that long unless something is broken
-PATIENCE_S = 20
+from tests.support.wire import PATIENCE_S, SERVER, URI, Wire, asking
 
 
 @pytest.fixture
@@ -62,7 +57,7 @@ async def test_an_editor_s_first_minute(editor: LanguageClient) -> None:
     opened(editor, "total = price * count\n\ntot")
     [item] = (await completion(editor, 2, 3)).items
     at = types.Position(2, 3)
-    assert item == types.InlineCompletionItem("al = price * count", range=types.Range(at, at))
+    assert (item.insert_text, item.range) == ("al = price * count", types.Range(at, at))
     assert (await completion(editor, 1, 0)).items == ()
 
 
@@ -97,80 +92,6 @@ async def test_a_bad_setting_is_reported_and_the_server_starts(editor: LanguageC
     assert "enabled must be true or false" in editor.messages[0].message
     opened(editor, "x = 1\nx")
     assert len((await completion(editor, 1, 1)).items) == 1
-
-
-class Wire:
-    """The server process and raw messages, well-formed or not."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        self.answers: dict[object, list[Any]] = {}
-        self.told: list[Any] = []
-
-    @classmethod
-    async def start(cls, command: list[str]) -> Wire:
-        pipe = subprocess.PIPE
-        return cls(
-            await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
-        )
-
-    def send(self, method: str, params: object = None, **more: object) -> None:
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
-        assert self.process.stdin
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    async def answer(self, id: object) -> Any:
-        """The whole answer to a request; messages before it are kept."""
-        async with asyncio.timeout(PATIENCE_S):
-            while id not in self.answers:
-                await self._read()
-        return self.answers[id][0]
-
-    async def _read(self) -> None:
-        assert self.process.stdout
-        header = await self.process.stdout.readuntil(b"\r\n\r\n")
-        length = int(header.split(b"Content-Length: ")[1].split(b"\r\n")[0])
-        message = json.loads(await self.process.stdout.readexactly(length))
-        if "method" in message:
-            self.told.append(message)
-        else:
-            self.answers.setdefault(message["id"], []).append(message)
-
-    async def initialize(self, process_id: int | None = None) -> None:
-        self.send("initialize", {"processId": process_id, "capabilities": {}}, id="init")
-        await self.answer("init")
-
-    async def generate(self, text: str = ENDLESS) -> None:
-        """Open a document and ask in it; returns once the engine is at work."""
-        document = {"uri": URI, "languageId": "python", "version": 1, "text": text + "x = "}
-        self.send("textDocument/didOpen", {"textDocument": document})
-        self.send("textDocument/inlineCompletion", asking(1, 4, triggerKind=1), id="asked")
-        async with asyncio.timeout(PATIENCE_S):
-            while not any(message["method"] == "clover/status" for message in self.told):
-                await self._read()
-
-    async def end(self) -> str:
-        """What was logged, once the process has ended."""
-        async with asyncio.timeout(PATIENCE_S):
-            _, logged = await self.process.communicate()
-        return logged.decode()
-
-
-def asking(line: int, character: int, **context: object) -> dict[str, Any]:
-    return {
-        "textDocument": {"uri": URI},
-        "position": {"line": line, "character": character},
-        **({"context": context} if context else {}),
-    }
-
-
-@pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    wire = await Wire.start([*SERVER[:3], "-v", *SERVER[3:]])
-    yield wire
-    if wire.process.returncode is None:
-        wire.process.kill()
-        await wire.process.communicate()
 
 
 async def test_malformed_messages_get_one_answer_and_change_nothing(wire: Wire) -> None:
@@ -295,3 +216,52 @@ async def test_initialize_loads_neither_torch_nor_the_engine_s_client() -> None:
     assert wire.process.stdin
     wire.process.stdin.close()
     await wire.end()
+
+
+async def asked(wire: Wire, number: int, **context: object) -> Any:
+    """The items at the end of the second line."""
+    params = asking(1, 1, **({"triggerKind": 2} | context))
+    wire.send("textDocument/inlineCompletion", params, id=number)
+    return (await wire.answer(number))["result"]["items"]
+
+
+@pytest.mark.parametrize("signal", ["", "taken", "taken in part", "malformed"])
+async def test_an_editor_s_signals_tell_what_was_taken_from_what_was_dismissed(
+    wire: Wire, signal: str
+) -> None:
+    offered = await wire.initialize()
+    assert "clover.accepted" in offered["executeCommandProvider"]["commands"]
+    wire.open("x = 1\nx")
+    for number in range(3):
+        [item] = await asked(wire, number)
+        [id] = item["command"]["arguments"]
+        wire.send("clover/didShow", {"id": id})
+        match signal:
+            case "taken":
+                command = {"command": item["command"]["command"], "arguments": [id]}
+                wire.send("workspace/executeCommand", command, id=f"command {number}")
+                assert (await wire.answer(f"command {number}"))["result"] is None
+            case "taken in part":
+                wire.send("clover/didPartiallyAccept", {"id": id, "acceptedLength": 2})
+            case "malformed":
+                wire.send("clover/didShow", {"id": {}})
+                wire.send("clover/didPartiallyAccept", {"id": str(id), "acceptedLength": -2})
+                wire.send("clover/didPartiallyAccept", [])
+        for version, (end, text) in enumerate([(1, "q"), (2, "")], 2 + 2 * number):
+            start = {"line": 1, "character": 1}
+            where = {"start": start, "end": {"line": 1, "character": end}}
+            identifier = {"uri": URI, "version": version}
+            changes = [{"range": where, "text": text}]
+            edit = {"textDocument": identifier, "contentChanges": changes}
+            wire.send("textDocument/didChange", edit)
+    assert bool(await asked(wire, 3)) == signal.startswith("taken")
+
+
+async def test_the_selected_entry_of_a_popup_is_gone_on_from(wire: Wire) -> None:
+    await wire.initialize()
+    wire.open("x.total = 1\nx")
+    line = {"start": {"line": 1, "character": 1}, "end": {"line": 1, "character": 1}}
+    [item] = await asked(wire, 1, selectedCompletionInfo={"range": line, "text": ".tot"})
+    assert (item["insertText"], item["range"]) == (".total = 1", line)
+    for number, broken in enumerate([{"text": ".tot"}, {"range": line}, 1, []], 2):
+        assert await asked(wire, number, selectedCompletionInfo=broken) == []

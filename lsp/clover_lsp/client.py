@@ -1,0 +1,55 @@
+"""What the editor at the other end can do, and what it needs: told when it initializes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lsprotocol import types
+
+from clover_lsp.settings import Popup, Ranges, Settings
+
+_VS_CODE = re.compile("visual studio code|vscod|code - oss|cursor|windsurf", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One editor. An unknown one gets what is safe everywhere."""
+
+    name: str = ""
+    has_inline_completion: bool = False
+    pulls_configuration: bool = False
+    registers_configuration: bool = False
+
+    @classmethod
+    def of(cls, params: types.InitializeParams) -> Client:
+        """The editor that says this of itself."""
+        workspace = params.capabilities.workspace
+        text_document = params.capabilities.text_document
+        changes = workspace.did_change_configuration if workspace else None
+        return cls(
+            params.client_info.name if params.client_info else "",
+            bool(text_document and text_document.inline_completion),
+            bool(workspace and workspace.configuration),
+            bool(changes and changes.dynamic_registration),
+        )
+
+    @property
+    def keeps_eol(self) -> bool:
+        """Whether a text's line ends are the document's; Neovim's buffers hold no `\\r`."""
+        return "neovim" not in self.name.lower()
+
+    def may_replace(self, settings: Settings) -> bool:
+        """Whether an item may replace closing signs right of the cursor.
+
+        VS Code draws such an item around them; elsewhere it would hide them.
+        """
+        if settings.ranges is Ranges.AUTO:
+            return bool(_VS_CODE.search(self.name))
+        return settings.ranges is Ranges.REPLACE
+
+    def wants_popup(self, settings: Settings) -> bool:
+        """Whether `textDocument/completion` is offered to it."""
+        if settings.completion is Popup.AUTO:
+            return not self.has_inline_completion
+        return settings.completion is Popup.ON
