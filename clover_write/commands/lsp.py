@@ -37,13 +37,13 @@ def run(args: argparse.Namespace) -> int:
     # what is imported stays: looking for garbage in it would take a tenth of the start
     gc.disable()
     from clover_lsp.server import create_server
+    from clover_lsp.stdio import serve_stdio
     from clover_write import __version__
 
     server = create_server(lambda: _connect(args.engine), __version__)
     gc.freeze()
     gc.enable()
-    server.start_io()
-    return 0
+    return serve_stdio(server)
 
 
 def _connect(engine: str | None) -> EngineClient:

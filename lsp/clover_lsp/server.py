@@ -15,7 +15,6 @@ from clover_lsp.infill import Trigger
 from clover_lsp.informed_client import InformedClient
 from clover_lsp.inline_completion import InlineCompletion
 from clover_lsp.lazy_client import LazyClient
-from clover_lsp.lifetime import leave_soon, watch_editor
 from clover_lsp.neighbours import Neighbours
 from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.positions import Encoding
@@ -27,7 +26,7 @@ from clover_lsp.status import Status
 NAME = "clover-write"
 
 
-def create_server(connect: Callable[[], EngineClient], version: str) -> LanguageServer:
+def create_server(connect: Callable[[], EngineClient], version: str) -> CloverServer:
     """A server for one editor. `connect` makes its engine client when it is first needed."""
     # pygls logs whole messages, and with them the document
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
@@ -52,24 +51,20 @@ def create_server(connect: Callable[[], EngineClient], version: str) -> Language
 
 
 def _serve_session(
-    server: LanguageServer, documents: Documents, completion: InlineCompletion
+    server: CloverServer, documents: Documents, completion: InlineCompletion
 ) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         documents.encoding = Encoding(server.workspace.position_encoding or Encoding.UTF16)
         completion.settings, complaints = read_settings(params.initialization_options)
         completion.keeps_eol = "neovim" not in (params.client_info or _NOBODY).name.lower()
-        watch_editor(params.process_id)
+        server.on_editor(params.process_id)
         for complaint in complaints:
             _show(server, complaint)
 
     @server.feature(types.SHUTDOWN)
     async def shutdown(_: Any = None) -> None:
         await completion.close()
-
-    @server.feature(types.EXIT)
-    def leave(_: Any = None) -> None:
-        leave_soon()
 
 
 def _serve_documents(

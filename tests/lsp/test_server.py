@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import subprocess
@@ -15,11 +14,7 @@ import pytest
 from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient
 
-SERVER = [sys.executable, "-m", "clover_write", "lsp", "--stdio", "--engine", "fake"]
-URI = "untitled:Untitled-1"
-ENDLESS = '# clover-fake: {"text": "secret plan", "steps": 600, "step_ms": 50}\n'
-# nothing here waits that long unless something is broken
-PATIENCE_S = 20
+from tests.support.wire import PATIENCE_S, SERVER, URI, Wire, asking
 
 
 @pytest.fixture
@@ -99,78 +94,11 @@ async def test_a_bad_setting_is_reported_and_the_server_starts(editor: LanguageC
     assert len((await completion(editor, 1, 1)).items) == 1
 
 
-class Wire:
-    """The server process and raw messages, well-formed or not."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        self.answers: dict[object, list[Any]] = {}
-        self.told: list[Any] = []
-
-    @classmethod
-    async def start(cls, command: list[str]) -> Wire:
-        pipe = subprocess.PIPE
-        return cls(
-            await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
-        )
-
-    def send(self, method: str, params: object = None, **more: object) -> None:
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
-        assert self.process.stdin
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    async def answer(self, id: object) -> Any:
-        """The whole answer to a request; messages before it are kept."""
-        async with asyncio.timeout(PATIENCE_S):
-            while id not in self.answers:
-                await self._read()
-        return self.answers[id][0]
-
-    async def _read(self) -> None:
-        assert self.process.stdout
-        header = await self.process.stdout.readuntil(b"\r\n\r\n")
-        length = int(header.split(b"Content-Length: ")[1].split(b"\r\n")[0])
-        message = json.loads(await self.process.stdout.readexactly(length))
-        if "method" in message:
-            self.told.append(message)
-        else:
-            self.answers.setdefault(message["id"], []).append(message)
-
-    async def initialize(self, process_id: int | None = None) -> None:
-        self.send("initialize", {"processId": process_id, "capabilities": {}}, id="init")
-        await self.answer("init")
-
-    async def generate(self, text: str = ENDLESS) -> None:
-        """Open a document and ask in it; returns once the engine is at work."""
-        document = {"uri": URI, "languageId": "python", "version": 1, "text": text + "x = "}
-        self.send("textDocument/didOpen", {"textDocument": document})
-        self.send("textDocument/inlineCompletion", asking(1, 4, triggerKind=1), id="asked")
-        async with asyncio.timeout(PATIENCE_S):
-            while not any(message["method"] == "clover/status" for message in self.told):
-                await self._read()
-
-    async def end(self) -> str:
-        """What was logged, once the process has ended."""
-        async with asyncio.timeout(PATIENCE_S):
-            _, logged = await self.process.communicate()
-        return logged.decode()
-
-
-def asking(line: int, character: int, **context: object) -> dict[str, Any]:
-    return {
-        "textDocument": {"uri": URI},
-        "position": {"line": line, "character": character},
-        **({"context": context} if context else {}),
-    }
-
-
 @pytest.fixture
 async def wire() -> AsyncIterator[Wire]:
-    wire = await Wire.start([*SERVER[:3], "-v", *SERVER[3:]])
+    wire = await Wire.start()
     yield wire
-    if wire.process.returncode is None:
-        wire.process.kill()
-        await wire.process.communicate()
+    await wire.kill()
 
 
 async def test_malformed_messages_get_one_answer_and_change_nothing(wire: Wire) -> None:
