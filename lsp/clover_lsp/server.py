@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import logging
+import platform
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from clover_engine.api import EngineClient
+from clover_lsp.cases import KIND as SOURCE
+from clover_lsp.cases import SAVE, CaseSaving, RecordingClient
 from clover_lsp.documents import Documents
 from clover_lsp.infill import Trigger
 from clover_lsp.informed_client import InformedClient
 from clover_lsp.inline_completion import InlineCompletion
-from clover_lsp.lazy_client import LazyClient
 from clover_lsp.neighbours import Neighbours
 from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.positions import Encoding
@@ -26,15 +29,19 @@ from clover_lsp.status import Status
 NAME = "clover-write"
 
 
-def create_server(connect: Callable[[], EngineClient], version: str) -> CloverServer:
-    """A server for one editor. `connect` makes its engine client when it is first needed."""
+def create_server(
+    connect: Callable[[], EngineClient], version: str, state: Callable[[], Path]
+) -> CloverServer:
+    """A server for one editor. `connect` makes its engine client when it is first needed, `state`
+    names the folder for what is kept on this machine.
+    """
     # pygls logs whole messages, and with them the document
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = CloverServer(NAME, version)
     documents = Documents()
     status = Status(server.protocol.notify, lambda text: _show(server, text))
     neighbours = Neighbours(lambda _: completion.settings)
-    engine = LazyClient(lambda: InformedClient(connect(), neighbours))
+    engine = RecordingClient(lambda: InformedClient(connect(), neighbours))
     completion = InlineCompletion(documents, engine, status)
     filling = SpanFilling(
         server, documents, engine, lambda: completion.settings, lambda text: _show(server, text)
@@ -45,7 +52,8 @@ def create_server(connect: Callable[[], EngineClient], version: str) -> CloverSe
     organising = Organising(
         server, documents, lambda _: completion.settings, lambda text: _show(server, text)
     )
-    _serve_actions(server, documents, filling, organising)
+    cases = CaseSaving(engine, state, lambda: _about(server), lambda text: _show(server, text))
+    _serve_actions(server, documents, filling, organising, cases)
     _serve_organising(server, documents, organising)
     return server
 
@@ -114,22 +122,35 @@ def _serve_completion(
 
 
 def _serve_actions(
-    server: LanguageServer, documents: Documents, filling: SpanFilling, organising: Organising
+    server: LanguageServer,
+    documents: Documents,
+    filling: SpanFilling,
+    organising: Organising,
+    cases: CaseSaving,
 ) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         return await filling.lenses(documents.get(params.text_document.uri))
 
-    kinds = types.CodeActionOptions([KIND, TOC_KIND, TAGS_KIND])
+    kinds = types.CodeActionOptions([KIND, TOC_KIND, TAGS_KIND, SOURCE])
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        asked = documents.get(params.text_document.uri), params.range, params.context.only
-        return [*await filling.actions(*asked), *organising.actions(*asked)]
+        document, only = documents.get(params.text_document.uri), params.context.only
+        asked = document, params.range, only
+        return [
+            *await filling.actions(*asked),
+            *organising.actions(*asked),
+            *cases.actions(document, only),
+        ]
 
     @server.command(FILL)
     async def fill(uri: str, position: types.Position | None) -> None:
         await filling.fill(uri, position)
+
+    @server.command(SAVE)
+    async def save(uri: str) -> str | None:
+        return await cases.save(uri)
 
 
 def _serve_organising(server: LanguageServer, documents: Documents, organising: Organising) -> None:
@@ -150,6 +171,16 @@ def _serve_organising(server: LanguageServer, documents: Documents, organising: 
 
 
 _NOBODY = types.ClientInfo(name="")
+
+
+def _about(server: CloverServer) -> dict[str, str]:
+    """What may matter to who replays a case of this server."""
+    return {
+        "clover-write": server.version,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "position encoding": str(server.workspace.position_encoding),
+    }
 
 
 def _show(server: LanguageServer, text: str) -> None:

@@ -1,0 +1,169 @@
+"""The last completion of a document as a file for a bug report: replayable, and unreadable."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from clover_engine import wire
+from clover_engine.api import CanvasRequest, Draft, EngineClient, Filled, Priority
+from clover_engine.errors import CloverError, RequestError
+from clover_lsp.documents import Document
+from clover_lsp.lazy_client import LazyClient
+from clover_lsp.redaction import Redaction
+from clover_lsp.state_file import write_state
+
+log = logging.getLogger(__name__)
+
+SAVE = "clover-write.saveCase"
+# "Source Action…" menus ask for it: a lamp at every word would be in the way
+KIND = types.CodeActionKind.Source
+FOLDER = "cases"
+VERSION = 1
+DOCUMENTS = 8
+# what is kept of the canvas around the hole
+LEFT_CHARS, RIGHT_CHARS = 8000, 4000
+
+
+class CaseError(CloverError):
+    """There is nothing to save, or a file that is no case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A request, its answer, the milliseconds between them, and what else may matter."""
+
+    request: CanvasRequest
+    filled: Filled
+    ms: float
+    about: dict[str, str]
+
+    def redacted(self) -> str:
+        """The file's text: the canvas near the hole and the answer, long words masked."""
+        redaction = Redaction()
+        request = _plain(wire.FillRequest(0, self.request))["request"]
+        filled = _plain(wire.FillAnswer(0, self.filled))["filled"]
+        segments = request["segments"]
+        segments[0]["text"] = segments[0].get("text", "")[-LEFT_CHARS:]
+        segments[-1]["text"] = segments[-1].get("text", "")[:RIGHT_CHARS]
+        for part in (*segments, *filled["fills"]):
+            part.update({name: _masked(redaction, name, value) for name, value in part.items()})
+        case = {
+            "case": VERSION,
+            "about": self.about,
+            "request": {**request, "document": ""},
+            "answer": filled,
+            "ms": round(self.ms, 1),
+        }
+        return json.dumps(case, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, text: str) -> Case:
+        """The case in a file. Raises CaseError."""
+        try:
+            case = json.loads(text)
+            if case["case"] != VERSION:
+                raise CaseError("the case is of another version of the program")
+            asked = wire.decode_client(_message("FillRequest", request=case["request"]))
+            answered = wire.decode_server(_message("FillAnswer", filled=case["answer"]))
+            if not (isinstance(asked, wire.FillRequest) and isinstance(answered, wire.FillAnswer)):
+                raise TypeError("another message")
+            return cls(asked.request, answered.filled, float(case["ms"]), dict(case["about"]))
+        except (ValueError, TypeError, KeyError, RequestError) as error:
+            raise CaseError(f"this is no saved case: {type(error).__name__}") from error
+
+
+class RecordingClient(LazyClient):
+    """An engine client that remembers the last completion of a few documents."""
+
+    def __init__(self, connect: Callable[[], EngineClient]) -> None:
+        super().__init__(connect)
+        self._last: OrderedDict[str, tuple[CanvasRequest, Filled, float]] = OrderedDict()
+
+    async def fill(
+        self, request: CanvasRequest, on_draft: Callable[[Draft], None] | None = None
+    ) -> Filled:
+        """As the parent."""
+        start = time.perf_counter()
+        filled = await super().fill(request, on_draft)
+        if request.priority is Priority.INTERACTIVE and request.document:
+            self._last[request.document] = request, filled, (time.perf_counter() - start) * 1000
+            self._last.move_to_end(request.document)
+            if len(self._last) > DOCUMENTS:
+                self._last.popitem(last=False)
+        return filled
+
+    def last(self, uri: str, about: dict[str, str]) -> Case:
+        """The last completion in the document. Raises CaseError."""
+        if uri not in self._last:
+            raise CaseError("no completion to save: ask for one in this document first")
+        return Case(*self._last[uri], about)
+
+
+class CaseSaving:
+    """The feature. `about` says what may matter beside the canvas; `show` tells the user."""
+
+    def __init__(
+        self,
+        engine: RecordingClient,
+        state: Callable[[], Path],
+        about: Callable[[], dict[str, str]],
+        show: Callable[[str], None],
+    ) -> None:
+        self._engine = engine
+        self._state = state
+        self._about = about
+        self._show = show
+
+    def actions(
+        self, document: Document | None, only: Sequence[types.CodeActionKind | str] | None
+    ) -> list[types.CodeAction]:
+        """The action, where source actions are asked for."""
+        if document is None or KIND not in (only or ()):
+            return []
+        title = "Save this completion as a case"
+        command = types.Command(title, SAVE, arguments=[document.uri])
+        return [types.CodeAction(title, kind=KIND, command=command)]
+
+    async def save(self, uri: str) -> str | None:
+        """Write the last completion in the document; the path, which the user is shown too."""
+        path = self._state() / FOLDER / f"{datetime.now():%Y-%m-%d-%H%M%S-%f}.json"
+        try:
+            case = self._engine.last(uri, self._about())
+            await asyncio.to_thread(lambda: write_state(path, case.redacted()))
+        except CaseError as error:
+            self._show(str(error))
+            return None
+        except OSError as error:
+            self._show(f"the case could not be written: {error}")
+            return None
+        self._show(f"saved, with long words masked: {path}. Look through it before you send it")
+        return str(path)
+
+
+def _plain(message: wire.FillRequest | wire.FillAnswer) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(wire.encode(message))
+    return plain
+
+
+def _message(kind: str, **members: object) -> str:
+    return json.dumps({"type": kind, "id": 0, **members})
+
+
+def _masked(redaction: Redaction, name: str, value: Any) -> Any:
+    """A member of a segment or a fill: its text masked, and the texts of a list."""
+    if name in ("type", "finish"):
+        return value
+    if isinstance(value, str):
+        return redaction.masked(value)
+    return [redaction.masked(each) for each in value] if isinstance(value, list) else value
