@@ -69,14 +69,23 @@ class Wire:
         self.send("initialize", {"processId": process_id, "capabilities": {}}, id="init")
         await self.answer("init")
 
+    async def heard(self, method: str) -> Any:
+        """The server's first message of that method."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not (heard := [told for told in self.told if told["method"] == method]):
+                await self._read()
+        return heard[0]
+
+    def reply(self, id: object, **reply: object) -> None:
+        """Answer a request of the server's."""
+        self.write(frame({"jsonrpc": "2.0", "id": id, **reply}))
+
     async def generate(self, text: str = ENDLESS) -> None:
         """Open a document and ask in it; returns once the engine is at work."""
         document = {"uri": URI, "languageId": "python", "version": 1, "text": text + "x = "}
         self.send("textDocument/didOpen", {"textDocument": document})
         self.send("textDocument/inlineCompletion", asking(1, 4, triggerKind=1), id="asked")
-        async with asyncio.timeout(PATIENCE_S):
-            while not any(message["method"] == "clover/status" for message in self.told):
-                await self._read()
+        await self.heard("clover/status")
 
     async def end(self) -> str:
         """What was logged, once the process has ended."""
