@@ -1,4 +1,4 @@
-"""How a person types a text: slips and their corrections, jumps to what was left out."""
+"""How a person types a text: in bursts, with slips, corrections and jumps to what was left out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from random import Random
 
 CHARS_A_SECOND = 8.0
 JUMP_S = 1.0
+# a new line is thought about: how often, and for how long at least and at most
+THOUGHT, THOUGHT_S = 0.5, (0.5, 2.5)
 # of a character: that something else is typed first; that the last few are taken back again
 SLIP, SECOND_THOUGHT = 0.03, 0.005
 # that some lines are written before the lines above them
@@ -83,6 +85,8 @@ def _typed(text: str, piece: range, at: int, draw: Random) -> Iterator[Keystroke
                 pause = _pause(draw)
         yield Keystroke(start + shift, 0, text[start:end], pause, range(end, piece.stop))
         pause = _pause(draw)
+        if text[end - 1] in "\r\n" and draw.random() < THOUGHT:
+            pause += draw.uniform(*THOUGHT_S)
         number += 1
         if draw.random() < SECOND_THOUGHT:
             for _ in range(min(draw.randint(2, 6), number)):

@@ -75,15 +75,15 @@ class KeepRate:
         if len(self._shown) > REMEMBERED:
             self._shown.popitem(last=False)
 
-    def accepted(self, id: int, length: int | None = None) -> None:
-        """The user took the suggestion, or its first `length` characters: that counts once."""
+    def accepted(self, id: int, units: int | None = None) -> None:
+        """The user took the suggestion, or its first `units` (of UTF-16): that counts once."""
         suggestion = self._shown.get(id)
         if suggestion is None or suggestion.accepted:
             return
         suggestion.accepted = True
         self._count(suggestion.language, Count(accepted=1))
         document = self._text_of(suggestion.uri) or ""
-        lines = filter(None, map(str.strip, suggestion.text[:length].split("\n")))
+        lines = filter(None, map(str.strip, _taken(suggestion.text, units).split("\n")))
         standing = {line: max(document.count(line), 1) for line in lines}
         accepted = _Accepted(suggestion.uri, suggestion.language, standing)
         self._accepted.append(accepted)
@@ -94,8 +94,13 @@ class KeepRate:
         for accepted in [each for each in self._accepted if each.uri == uri]:
             self._look_again(accepted)
 
-    def flush(self) -> None:
-        """Hand over what was counted."""
+    def close(self) -> None:
+        """The editor leaves: look for everything now, and hand over what was counted."""
+        for uri in {accepted.uri for accepted in self._accepted}:
+            self.closing(uri)
+        self._flush()
+
+    def _flush(self) -> None:
         counts, self._counts = dict(self._counts), defaultdict(Count)
         if counts:
             self._save(counts)
@@ -110,5 +115,11 @@ class KeepRate:
 
     def _count(self, language: str, count: Count) -> None:
         if not self._counts:
-            self._later(SAVE_S, self.flush)
+            self._later(SAVE_S, self._flush)
         self._counts[language] += count
+
+
+def _taken(text: str, units: int | None) -> str:
+    if units is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore")

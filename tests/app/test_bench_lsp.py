@@ -42,8 +42,9 @@ def test_a_script_has_slips_jumps_and_is_the_same_again() -> None:
     assert script == list(typing_script(file, 1)) != list(typing_script(file, 2))
     assert sum(key.removed > 0 for key in script) > len(file) // 100
     assert sum(two.at + two.removed != one.cursor for one, two in pairwise(script)) > 5
-    seconds = sum(key.pause_s for key in script)
-    assert 6 < len(script) / seconds < 9
+    within_words = [key.pause_s for key in script if key.text.isalnum() and key.pause_s < 0.5]
+    assert 7 < len(within_words) / sum(within_words) < 9
+    assert sum(key.pause_s > 0.5 for key in script) > file.count("\n") // 4
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ class Desk:
 
     def count(self) -> Count:
         self.minute()
-        self.rate.flush()
+        self.rate.close()
         return self.counted.get("python", Count())
 
     def suggest(self, id: int, text: str) -> None:
@@ -93,6 +93,16 @@ def test_typing_and_accepting_parts_is_one_suggestion() -> None:
     assert desk.count() == Count(1, 1, 1)
     desk.suggest(4, "another")
     assert desk.count() == Count(2, 1, 1)
+
+
+def test_what_was_accepted_last_is_looked_for_when_the_editor_leaves() -> None:
+    desk = Desk()
+    desk.suggest(1, "😀 = 1\nmore")
+    desk.documents[URI] += "😀 = 1"
+    desk.rate.accepted(1, len("😀 = 1") + 1)
+    desk.rate.close()
+    assert desk.counted == {"python": Count(1, 1, 1)}
+    assert desk.count() == Count(1, 1, 1)
 
 
 def test_a_closed_document_is_looked_at_while_it_is_open() -> None:

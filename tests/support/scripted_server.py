@@ -1,7 +1,7 @@
 """The language server on standard input and output, over a backend that does what lines say.
 
 The last line before the cursor is the script: `hang` never answers, `raise NAME` raises that error,
-`write TEXT` writes the text. The request `test/open` tells how many of them run.
+`empty` writes nothing, anything else the same text. The request `test/open` tells how many run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from clover_lsp.server import create_server
 from clover_lsp.stdio import serve_stdio
 
 log = logging.getLogger("backend")
+WRITTEN = "as the script has it"
 
 
 class ScriptedClient:
@@ -38,7 +39,7 @@ class ScriptedClient:
                 await asyncio.Event().wait()
             if word == "raise":
                 raise getattr(errors, rest, RuntimeError)(f"scripted {rest}")
-            return Filled((Fill(rest, 1.0, Finish.STOP),))
+            return Filled((Fill("" if word == "empty" else WRITTEN, 1.0, Finish.STOP),))
         finally:
             self.open -= 1
             log.info("%s was let go", word)
