@@ -73,6 +73,22 @@ VALID: list[dict[str, Any]] = [
         "method": "notebookDocument/didOpen",
         "params": {"notebookDocument": DOCUMENT, "cellTextDocuments": []},
     },
+    {
+        "method": "notebookDocument/didChange",
+        "params": {
+            "notebookDocument": DOCUMENT,
+            "change": {"cells": {"structure": {"array": {"start": 0, "deleteCount": 1}}}},
+        },
+    },
+    {"method": "notebookDocument/didClose", "params": {"notebookDocument": DOCUMENT}},
+    {"method": "textDocument/completion", "params": {"textDocument": DOCUMENT, "position": AT}},
+    {
+        "method": "workspace/executeCommand",
+        "params": {"command": "clover.accepted", "arguments": [1]},
+    },
+    {"method": "workspace/executeCommand", "params": {"command": "clover-write.saveCase"}},
+    {"method": "clover/didShow", "params": {"id": 1}},
+    {"method": "clover/didPartiallyAccept", "params": {"id": 1, "acceptedLength": 2}},
     {"method": "clover/didMoveCursor", "params": {"textDocument": DOCUMENT, "position": AT}},
     {"method": "clover/nextEdit", "params": {}},
     {"method": "no/such/method", "params": [1]},
