@@ -8,8 +8,9 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from clover_engine.errors import CloverError, RequestError
 from clover_lsp.documents import Document
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.redaction import Redaction
+from clover_lsp.settings import Settings
 from clover_lsp.state_file import write_state
 
 log = logging.getLogger(__name__)
@@ -103,6 +105,11 @@ class RecordingClient(LazyClient):
                 self._last.popitem(last=False)
         return filled
 
+    async def about(self) -> str:
+        """What model answers, and where it runs. Raises CloverError."""
+        info = await (await self._made()).info()
+        return f"{info.model} {info.precision} on {info.device}"
+
     def last(self, uri: str, about: dict[str, str]) -> Case:
         """The last completion in the document. Raises CaseError."""
         if uri not in self._last:
@@ -111,13 +118,15 @@ class RecordingClient(LazyClient):
 
 
 class CaseSaving:
-    """The feature. `about` says what may matter beside the canvas; `show` tells the user."""
+    """The feature. `about` says what may matter beside the canvas, for a document; `show` tells
+    the user.
+    """
 
     def __init__(
         self,
         engine: RecordingClient,
         state: Callable[[], Path],
-        about: Callable[[], dict[str, str]],
+        about: Callable[[str], dict[str, str]],
         show: Callable[[str], None],
     ) -> None:
         self._engine = engine
@@ -139,9 +148,10 @@ class CaseSaving:
         """Write the last completion in the document; the path, which the user is shown too."""
         path = self._state() / FOLDER / f"{datetime.now():%Y-%m-%d-%H%M%S-%f}.json"
         try:
-            case = self._engine.last(uri, self._about())
+            about = {**self._about(uri), "model": await self._engine.about()}
+            case = self._engine.last(uri, about)
             await asyncio.to_thread(lambda: write_state(path, case.redacted()))
-        except CaseError as error:
+        except CloverError as error:
             self._show(str(error))
             return None
         except OSError as error:
@@ -149,6 +159,16 @@ class CaseSaving:
             return None
         self._show(f"saved, with long words masked: {path}. Look through it before you send it")
         return str(path)
+
+
+def changed_settings(settings: Settings) -> str:
+    """The settings that are not the default ones; of what a user wrote, the names alone."""
+    default = asdict(Settings())
+    return " ".join(
+        f"{name}={value}" if isinstance(value, (bool, int, float, StrEnum)) else name
+        for name, value in asdict(settings).items()
+        if value != default[name]
+    )
 
 
 def _plain(message: wire.FillRequest | wire.FillAnswer) -> dict[str, Any]:

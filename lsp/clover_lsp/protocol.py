@@ -77,7 +77,7 @@ class ForgivingProtocol(LanguageServerProtocol):
         if repair := REPAIRS.get(str(method)):
             repair(message)
         try:
-            structured = self.structure_message(message)
+            structured: Any = self.structure_message(message)
         except JsonRpcException as error:
             log.warning("a message %r could not be read: %s", method, type(error).__name__)
             self._refuse(message, type(error)())
@@ -110,11 +110,9 @@ class ForgivingProtocol(LanguageServerProtocol):
         if self._shutdown and "id" in message and method:
             return JsonRpcInvalidRequest("the server is shutting down")
         initialized = self._workspace is not None
-        if method == types.INITIALIZE:
-            return (
-                JsonRpcInvalidRequest("the server is initialized already") if initialized else None
-            )
-        if not initialized and method not in ("", types.EXIT):
+        if initialized and method == types.INITIALIZE:
+            return JsonRpcInvalidRequest("the server is initialized already")
+        if not initialized and method not in ("", types.INITIALIZE, types.EXIT):
             return JsonRpcServerNotInitialized("initialize comes first")
         return None
 
@@ -148,10 +146,17 @@ class ForgivingProtocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": self.VERSION, "id": None, "error": reason})
 
 
+def report_loop_error(_: asyncio.AbstractEventLoop, context: Json) -> None:
+    """Log where a callback failed, not its message: that may quote the document."""
+    error = context.get("exception")
+    frames = "".join(traceback.format_tb(error.__traceback__)) if error else ""
+    log.error("%s in a callback\n%s", type(error).__name__, frames)
+
+
 class CloverServer(LanguageServer):
     """A language server that logs its own errors and never shows them on a keystroke."""
 
-    protocol: ForgivingProtocol
+    protocol: ForgivingProtocol  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, name: str, version: str) -> None:
         super().__init__(
@@ -164,12 +169,6 @@ class CloverServer(LanguageServer):
     async def close(self) -> None:
         """End what is open, as shutdown does; for a connection that was lost."""
         await self.protocol.fm.features[types.SHUTDOWN]()
-
-    def report_loop_error(self, _: asyncio.AbstractEventLoop, context: Json) -> None:
-        """Log where a callback failed, not its message: that may quote the document."""
-        error = context.get("exception")
-        frames = "".join(traceback.format_tb(error.__traceback__)) if error else ""
-        log.error("%s in a callback\n%s", type(error).__name__, frames)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log where an error came from, not its message: that may quote the document."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import platform
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from clover_engine.api import EngineClient
 from clover_lsp.cases import KIND as SOURCE
-from clover_lsp.cases import SAVE, CaseSaving, RecordingClient
+from clover_lsp.cases import SAVE, CaseSaving, RecordingClient, changed_settings
 from clover_lsp.documents import Documents
 from clover_lsp.infill import Trigger
 from clover_lsp.informed_client import InformedClient
@@ -22,7 +23,7 @@ from clover_lsp.neighbours import Neighbours
 from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.positions import Encoding
 from clover_lsp.protocol import DID_MOVE_CURSOR, CloverServer
-from clover_lsp.settings import read_settings
+from clover_lsp.settings import Settings, read_settings
 from clover_lsp.span_filling import FILL, KIND, SpanFilling
 from clover_lsp.status import Status
 
@@ -39,20 +40,17 @@ def create_server(
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = CloverServer(NAME, version)
     documents = Documents()
-    status = Status(server.protocol.notify, lambda text: _show(server, text))
+    show = partial(_show, server)
+    status = Status(server.protocol.notify, show)
     neighbours = Neighbours(lambda _: completion.settings)
     engine = RecordingClient(lambda: InformedClient(connect(), neighbours))
     completion = InlineCompletion(documents, engine, status)
-    filling = SpanFilling(
-        server, documents, engine, lambda: completion.settings, lambda text: _show(server, text)
-    )
+    filling = SpanFilling(server, documents, engine, lambda: completion.settings, show)
     _serve_session(server, documents, completion)
     _serve_documents(server, documents, completion, neighbours)
     _serve_completion(server, documents, completion)
-    organising = Organising(
-        server, documents, lambda _: completion.settings, lambda text: _show(server, text)
-    )
-    cases = CaseSaving(engine, state, lambda: _about(server), lambda text: _show(server, text))
+    organising = Organising(server, documents, lambda _: completion.settings, show)
+    cases = CaseSaving(engine, state, lambda _: _about(server, completion.settings), show)
     _serve_actions(server, documents, filling, organising, cases)
     _serve_organising(server, documents, organising)
     return server
@@ -173,13 +171,14 @@ def _serve_organising(server: LanguageServer, documents: Documents, organising: 
 _NOBODY = types.ClientInfo(name="")
 
 
-def _about(server: CloverServer) -> dict[str, str]:
+def _about(server: CloverServer, settings: Settings) -> dict[str, str]:
     """What may matter to who replays a case of this server."""
     return {
         "clover-write": server.version,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "position encoding": str(server.workspace.position_encoding),
+        "settings": changed_settings(settings),
     }
 
 

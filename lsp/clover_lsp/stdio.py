@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from clover_lsp.framing import Frames
 from clover_lsp.lifetime import leave_soon, watch_editor
-from clover_lsp.protocol import CloverServer
+from clover_lsp.protocol import CloverServer, report_loop_error
 
 CHUNK_BYTES = 64 * 1024
 
@@ -26,7 +26,7 @@ def serve_stdio(server: CloverServer) -> int:
 
 async def _serve(server: CloverServer) -> int:
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(server.report_loop_error)
+    loop.set_exception_handler(report_loop_error)
     left: asyncio.Future[int] = loop.create_future()
 
     def leave(status: int) -> None:
@@ -39,7 +39,8 @@ async def _serve(server: CloverServer) -> int:
 
     def take(data: bytes) -> None:
         if not data:
-            leave(1)
+            # after what came before it
+            loop.call_soon(leave, 1)
         for body in frames.feed(data):
             if not (server.protocol.receive(body) or frames.put_back(body)):
                 server.protocol.refuse_unread()

@@ -21,7 +21,7 @@ from websockets.typing import Origin, Subprotocol
 
 from clover_engine.errors import CloverError
 from clover_lsp.framing import MAX_BODY_BYTES
-from clover_lsp.protocol import CloverServer
+from clover_lsp.protocol import CloverServer, report_loop_error
 
 log = logging.getLogger(__name__)
 # at its debug level the library logs what it carries: the document
@@ -85,6 +85,7 @@ class WebSocketServer:
         """Listen; `on_ready` is told the URL with its token. Raises ListenError."""
         stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(report_loop_error)
         for number in (signal.SIGTERM, signal.SIGINT):
             # Windows has no such handlers: there Ctrl-C cancels this task
             with suppress(NotImplementedError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -41,11 +42,13 @@ def last_line(printed: str) -> Any:
     return json.loads(printed.strip().splitlines()[-1])
 
 
-def node(script: str) -> Any:
+def node(script: str, *arguments: str) -> Any:
     """What a script prints that needs the packages beside it."""
     if shutil.which("node") and not (NODE / "node_modules").is_dir():
         pytest.skip("the packages of tests/editors/node are not installed: run make clients")
-    return last_line(run("node", str(NODE / script)))
+    # built in, and in need of the flag before version 22
+    command = ["--experimental-websocket", str(NODE / script), *arguments]
+    return last_line(run("node", *command))
 
 
 def test_the_protocol_library_of_vs_code() -> None:
@@ -64,6 +67,20 @@ def test_the_language_client_of_vs_code() -> None:
     # a request that was cancelled comes to nothing, and to no error that the user would see
     assert (found["cancelled"], found["problems"]) == (None, [])
     assert "Normal" in found["kinds"]
+
+
+async def test_the_sockets_of_a_page() -> None:
+    command = [*SERVER[:4], "--websocket", "127.0.0.1:0", *SERVER[5:]]
+    server = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert server.stdout
+        url = (await server.stdout.readline()).decode().strip()
+        found = await asyncio.to_thread(node, "websocket.mjs", url)
+    finally:
+        server.terminate()
+        await server.communicate()
+    assert [item["insertText"] for item in found["items"]] == ["al = price * count"]
+    assert (found["protocol"], found["code"], found["wasClean"]) == ("lsp", 1000, True)
 
 
 def test_emacs_eglot(tmp_path: Path) -> None:

@@ -138,6 +138,10 @@ def check_file(path: Path, state: Path) -> None:
     assert os.name != "posix" or path.stat().st_mode & 0o077 == 0
     text = path.read_text()
     assert not re.search("total|price|count|Untitled", text)
+    assert "hush" not in text
+    about = json.loads(text)["about"]
+    assert about["settings"] == "excluded_languages secret_files"
+    assert about["model"].startswith("fake")
     written = json.loads(text)["answer"]["fills"][0]["text"]
     assert len(written) == len("al = price * count")
 
@@ -145,7 +149,8 @@ def check_file(path: Path, state: Path) -> None:
 async def test_the_editor_saves_and_the_command_line_replays(
     wire: Wire, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await wire.initialize()
+    options = {"enabled": True, "secretFiles": ["*.hush"], "excludedLanguages": []}
+    await wire.initialize(initializationOptions=options)
     text = "total = price * count\n\ntot"
     document = {"uri": URI, "languageId": "python", "version": 1, "text": text}
     wire.send("textDocument/didOpen", {"textDocument": document})

@@ -65,8 +65,9 @@ class Wire:
         else:
             self.answers.setdefault(message["id"], []).append(message)
 
-    async def initialize(self, process_id: int | None = None) -> None:
-        self.send("initialize", {"processId": process_id, "capabilities": {}}, id="init")
+    async def initialize(self, process_id: int | None = None, **params: object) -> None:
+        params = {"processId": process_id, "capabilities": {}, **params}
+        self.send("initialize", params, id="init")
         await self.answer("init")
 
     async def heard(self, method: str) -> Any:
