@@ -39,7 +39,7 @@ clients: ## the packages that tests/editors drives under Node (npm)
 	cd tests/editors/node && npm ci --no-audit --no-fund --silent
 
 clean: ## remove the virtual environment and all caches of the checkout
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis tests/editors/node/node_modules
 
 .PHONY: help demo check test bench recording model clients clean
 .DEFAULT_GOAL := help

@@ -90,7 +90,7 @@ class TypingSession:
             await asyncio.sleep(due - time.perf_counter())
             await self._stop_asking()
             if key.at + key.removed != cursor:
-                self._editor.notify("clover/didMoveCursor", place(self._text, key.at, URI))
+                self._editor.notify("clover/didMoveCursor", _place(self._text, key.at))
             self._change(key)
             cursor = key.cursor
             self._asking = asyncio.create_task(self._ask(self._text, key))
@@ -99,7 +99,17 @@ class TypingSession:
 
     def _change(self, key: Keystroke) -> None:
         self._version += 1
-        change(self._editor, URI, self._version, self._text, key)
+        ends = {
+            "start": _position(self._text, key.at),
+            "end": _position(self._text, key.at + key.removed),
+        }
+        self._editor.notify(
+            "textDocument/didChange",
+            {
+                "textDocument": {"uri": URI, "version": self._version},
+                "contentChanges": [{"range": ends, "text": key.text}],
+            },
+        )
         self._text = key.applied(self._text)
 
     async def _stop_asking(self) -> None:
@@ -113,10 +123,9 @@ class TypingSession:
         """Ask once typing pauses; the next keystroke cancels this, as editors do."""
         await asyncio.sleep(DEBOUNCE_S / self._speed)
         kind = self._class(text, key.cursor)
-        context = {"triggerKind": 2}
         id, coming = self._editor.ask(
             "textDocument/inlineCompletion",
-            {**place(text, key.cursor, URI), "context": context},
+            {**_place(text, key.cursor), "context": {"triggerKind": 2}},
         )
         self.tally.asked += 1
         try:
@@ -125,7 +134,7 @@ class TypingSession:
             self._editor.notify("$/cancelRequest", {"id": id})
             self.tally.cancelled += 1
             raise
-        self._take(reply, kind, Ghost(text, key.cursor, ghost_text(reply)), key.ahead)
+        self._take(reply, kind, Ghost(text, key.cursor, _ghost_text(reply)), key.ahead)
 
     def _take(self, reply: Reply, kind: Class, ghost: Ghost, ahead: range) -> None:
         self.tally.answers[kind].append(reply.ms)
@@ -162,27 +171,12 @@ class TypingSession:
         }
 
 
-def change(editor: Editor, uri: str, version: int, text: str, key: Keystroke) -> None:
-    """Tell the server of a keystroke in `text`."""
-    # a short text is not worth an index that is kept
-    index = IndexedText.of(text)
-    ends = {"start": _position(index, key.at), "end": _position(index, key.at + key.removed)}
-    editor.notify(
-        "textDocument/didChange",
-        {
-            "textDocument": {"uri": uri, "version": version},
-            "contentChanges": [{"range": ends, "text": key.text}],
-        },
-    )
+def _place(text: str, offset: int) -> Json:
+    """The parameters that name a place in the document."""
+    return {"textDocument": {"uri": URI}, "position": _position(text, offset)}
 
 
-def place(text: str, offset: int, uri: str) -> Json:
-    """The parameters that name a place in a document."""
-    position = _position(IndexedText.of(text), offset)
-    return {"textDocument": {"uri": uri}, "position": position}
-
-
-def ghost_text(reply: Reply) -> str:
+def _ghost_text(reply: Reply) -> str:
     """The first item's text, empty for none and for an error."""
     items = reply.message.get("result", {}).get("items", [])
     return items[0]["insertText"] if items else ""
@@ -200,8 +194,8 @@ def spread(times: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _position(index: IndexedText, offset: int) -> Json:
-    line, character = index.position(offset, Encoding.UTF16)
+def _position(text: str, offset: int) -> Json:
+    line, character = IndexedText.of(text).position(offset, Encoding.UTF16)
     return {"line": line, "character": character}
 
 

@@ -72,18 +72,18 @@ def run(args: argparse.Namespace) -> int:
     parts = args.parts.split(",")
     if unknown := sorted(set(parts) - set(PARTS)):
         raise BenchError(f"no part is called {', '.join(unknown)}: choose of {', '.join(PARTS)}")
-    text = _typed_text(args.file, args.chars)
+    file = _read(args.file)
     figures = {
         "run": {
             "benchmark": "lsp",
             "date": time.strftime("%Y-%m-%d"),
-            "file": f"{args.file.name}, {len(text)} characters, seed {args.seed}",
+            "file": f"{args.file.name}, {min(len(file), args.chars)} characters, seed {args.seed}",
             "engine": args.engine,
             "typing speed": f"{8 * args.speed:g} characters a second"
             + ("" if args.speed == 1 else f", {args.speed:g} times a person's"),
         },
         "machine": machine(),
-        **asyncio.run(_measure(args, text, parts)),
+        **asyncio.run(_measure(args, file, parts)),
     }
     show(figures)
     if args.json:
@@ -91,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _typed_text(path: Path, chars: int) -> str:
+def _read(path: Path) -> str:
     try:
-        text = path.read_bytes().decode()[:chars]
+        text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise BenchError(f"{path} cannot be read as text: {error}") from error
     if not text.strip():
@@ -101,11 +101,12 @@ def _typed_text(path: Path, chars: int) -> str:
     return text
 
 
-async def _measure(args: argparse.Namespace, text: str, parts: list[str]) -> dict[str, Any]:
+async def _measure(args: argparse.Namespace, file: str, parts: list[str]) -> dict[str, Any]:
     from clover_write.bench import load
     from clover_write.bench.editor import Editor
 
     figures: dict[str, Any] = {}
+    text = file[: args.chars]
     if "typing" in parts:
         async with Editor([*SERVER, args.engine]) as editor:
             figures["typing"] = await _type(args, text, editor)
@@ -113,8 +114,7 @@ async def _measure(args: argparse.Namespace, text: str, parts: list[str]) -> dic
         ours = await stack.enter_async_context(Editor([*SERVER, "fake"]))
         if "handlers" in parts:
             peer = await stack.enter_async_context(Editor(PEER))
-            whole = args.file.read_bytes().decode()
-            figures["handlers"] = await load.handlers(ours, peer, large_documents(whole), 400)
+            figures["handlers"] = await load.handlers(ours, peer, large_documents(file), 400)
         if "growth" in parts:
             figures["growth"] = await load.growth(ours, SCRIPT + text, 2000, 200)
         if "idle" in parts:

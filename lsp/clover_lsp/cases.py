@@ -33,6 +33,8 @@ KIND = types.CodeActionKind.Source
 FOLDER = "cases"
 VERSION = 1
 DOCUMENTS = 8
+# members whose strings no user wrote
+OWN_WORDS = frozenset({"type", "decoding", "drafting", "ends", "priority", "finish"})
 # what is kept of the canvas around the hole
 LEFT_CHARS, RIGHT_CHARS = 8000, 4000
 
@@ -52,19 +54,19 @@ class Case:
 
     def redacted(self) -> str:
         """The file's text: the canvas near the hole and the answer, long words masked."""
-        redaction = Redaction()
         request = _plain(wire.FillRequest(0, self.request))["request"]
         filled = _plain(wire.FillAnswer(0, self.filled))["filled"]
-        segments = request["segments"]
-        segments[0]["text"] = segments[0].get("text", "")[-LEFT_CHARS:]
-        segments[-1]["text"] = segments[-1].get("text", "")[:RIGHT_CHARS]
-        for part in (*segments, *filled["fills"]):
-            part.update({name: _masked(redaction, name, value) for name, value in part.items()})
+        first, *_, last = request["segments"]
+        if first["type"] == "Literal":
+            first["text"] = first["text"][-LEFT_CHARS:]
+        if last["type"] == "Literal":
+            last["text"] = last["text"][:RIGHT_CHARS]
+        redaction = Redaction()
         case = {
             "case": VERSION,
             "about": self.about,
-            "request": {**request, "document": ""},
-            "answer": filled,
+            "request": _masked(redaction, {**request, "document": ""}),
+            "answer": _masked(redaction, filled),
             "ms": round(self.ms, 1),
         }
         return json.dumps(case, ensure_ascii=False, indent=1) + "\n"
@@ -180,10 +182,17 @@ def _message(kind: str, **members: object) -> str:
     return json.dumps({"type": kind, "id": 0, **members})
 
 
-def _masked(redaction: Redaction, name: str, value: Any) -> Any:
-    """A member of a segment or a fill: its text masked, and the texts of a list."""
-    if name in ("type", "finish"):
-        return value
-    if isinstance(value, str):
-        return redaction.masked(value)
-    return [redaction.masked(each) for each in value] if isinstance(value, list) else value
+def _masked(redaction: Redaction, value: Any) -> Any:
+    """The value with every string in it masked but the engine's own words."""
+    match value:
+        case str():
+            return redaction.masked(value)
+        case list():
+            return [_masked(redaction, each) for each in value]
+        case dict():
+            return {
+                name: each if name in OWN_WORDS else _masked(redaction, each)
+                for name, each in value.items()
+            }
+        case _:
+            return value

@@ -93,7 +93,7 @@ async def drained(connection: ClientConnection) -> None:
 
 
 @shared
-async def test_two_browsers_have_nothing_in_common(url: str) -> None:
+async def test_two_browsers_have_nothing_in_common(url: str, server: Wire) -> None:
     async with entering(url) as one, entering(url) as other:
         assert one.subprotocol == "lsp"
         first, second = Browser(one), Browser(other)
@@ -105,6 +105,7 @@ async def test_two_browsers_have_nothing_in_common(url: str) -> None:
         assert await first.completion(1, 5) == []
         assert await second.completion(1, 4) == [" = 2"]
         assert "alpha" not in json.dumps(second.told)
+    assert "alpha" not in server.logged()
 
 
 @shared
