@@ -224,6 +224,11 @@ async def say_shutdown_and_exit(wire: Wire, _: asyncio.subprocess.Process) -> No
     await leave(wire)
 
 
+async def leave_in_a_hurry(wire: Wire, _: asyncio.subprocess.Process) -> None:
+    await leave(wire)
+    await hang_up(wire)
+
+
 async def hang_up_after_shutdown(wire: Wire, _: asyncio.subprocess.Process) -> None:
     await shut_down(wire)
     await hang_up(wire)
@@ -234,6 +239,7 @@ ENDS = [
     (close_stdin, 1),
     (say_exit, 1),
     (say_shutdown_and_exit, 0),
+    (leave_in_a_hurry, 0),
     (hang_up_after_shutdown, 1),
 ]
 
