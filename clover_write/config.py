@@ -14,7 +14,6 @@ import platformdirs
 from clover_engine.errors import CloverError
 
 APP = "clover-write"
-STATE_DIR = "CLOVER_WRITE_STATE_DIR"
 ENGINES = ("process", "inproc", "fake")
 PRECISIONS = ("int8", "bf16")
 
@@ -53,12 +52,6 @@ class Config:
 def config_path() -> Path:
     """Where config.toml is looked for."""
     return platformdirs.user_config_path(APP) / "config.toml"
-
-
-def state_dir() -> Path:
-    """Where counts and saved cases of this user are kept; CLOVER_WRITE_STATE_DIR moves it."""
-    override = os.environ.get(STATE_DIR)
-    return Path(override).absolute() if override else platformdirs.user_state_path(APP)
 
 
 def load_config(environment: Mapping[str, str] = os.environ) -> Config:

@@ -6,7 +6,6 @@ import argparse
 import gc
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,16 +61,15 @@ def run(args: argparse.Namespace) -> int:
     from clover_write import __version__
 
     def create() -> CloverServer:
-        return create_server(lambda: _connect(args.engine), __version__, _state)
+        return create_server(lambda: _connect(args.engine), __version__)
 
     if args.websocket:
         return _serve_websocket(args, create)
-    from clover_lsp.stdio import serve_stdio
-
     server = create()
     gc.freeze()
     gc.enable()
-    return serve_stdio(server)
+    server.start_io()
+    return 0
 
 
 def _serve_websocket(args: argparse.Namespace, create: Callable[[], CloverServer]) -> int:
@@ -84,13 +82,6 @@ def _serve_websocket(args: argparse.Namespace, create: Callable[[], CloverServer
     door = Door.parse(args.websocket, args.allow_origin, args.allow_host)
     asyncio.run(WebSocketServer(door, create).run(lambda url: print(url, flush=True)))
     return 0
-
-
-def _state() -> Path:
-    """Where counts and cases are kept; read late, for the same reason."""
-    from clover_write.config import state_dir
-
-    return state_dir()
 
 
 def _connect(engine: str | None) -> EngineClient:

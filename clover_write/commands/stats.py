@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from datetime import date, timedelta
 
     from clover_lsp.ledger import KEEP_RATE, Count, Ledger
-    from clover_write.config import state_dir
+    from clover_lsp.state_file import state_dir
 
     since = date.today() - timedelta(days=args.days)
     totals: dict[str, Count] = {}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
@@ -23,13 +22,13 @@ from clover_lsp.documents import Document
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.redaction import Redaction
 from clover_lsp.settings import Settings
-from clover_lsp.state_file import write_state
+from clover_lsp.state_file import state_dir, write_state
 
 log = logging.getLogger(__name__)
 
 SAVE = "clover-write.saveCase"
 # "Source Action…" menus ask for it: a lamp at every word would be in the way
-KIND = types.CodeActionKind.Source
+KIND = "source.saveCase"
 FOLDER = "cases"
 VERSION = 1
 DOCUMENTS = 8
@@ -127,12 +126,10 @@ class CaseSaving:
     def __init__(
         self,
         engine: RecordingClient,
-        state: Callable[[], Path],
         about: Callable[[str], dict[str, str]],
         show: Callable[[str], None],
     ) -> None:
         self._engine = engine
-        self._state = state
         self._about = about
         self._show = show
 
@@ -140,7 +137,8 @@ class CaseSaving:
         self, document: Document | None, only: Sequence[types.CodeActionKind | str] | None
     ) -> list[types.CodeAction]:
         """The action, where source actions are asked for."""
-        if document is None or KIND not in (only or ()):
+        kinds = [kind.value if isinstance(kind, types.CodeActionKind) else kind for kind in only or ()]
+        if document is None or not any(f"{KIND}.".startswith(f"{kind}.") for kind in kinds if kind):
             return []
         title = "Save this completion as a case"
         command = types.Command(title, SAVE, arguments=[document.uri])
@@ -148,7 +146,7 @@ class CaseSaving:
 
     async def save(self, uri: str) -> str | None:
         """Write the last completion in the document; the path, which the user is shown too."""
-        path = self._state() / FOLDER / f"{datetime.now():%Y-%m-%d-%H%M%S-%f}.json"
+        path = state_dir() / FOLDER / f"{datetime.now():%Y-%m-%d-%H%M%S-%f}.json"
         try:
             about = {**self._about(uri), "model": await self._engine.about()}
             case = self._engine.last(uri, about)

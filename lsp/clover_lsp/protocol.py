@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 import traceback
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from lsprotocol import types
 from pygls.exceptions import (
@@ -165,6 +166,15 @@ class CloverServer(LanguageServer):
         # set by the transport: the editor's process id has come; the editor said exit
         self.on_editor: Callable[[int | None], None] = lambda _: None
         self.on_exit: Callable[[int], None] = lambda _: None
+
+    def start_io(self, stdin: BinaryIO | None = None, stdout: BinaryIO | None = None) -> None:
+        """Serve one editor by a loop of our own: no header or body ends it, as it does pygls'.
+
+        Raises SystemExit with the status of the process.
+        """
+        from clover_lsp.stdio import serve_stdio
+
+        sys.exit(serve_stdio(self, stdin or sys.stdin.buffer, stdout or sys.stdout.buffer))
 
     async def close(self) -> None:
         """End what is open, as shutdown does; for a connection that was lost."""

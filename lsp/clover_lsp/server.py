@@ -6,7 +6,6 @@ import logging
 import platform
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
@@ -30,12 +29,8 @@ from clover_lsp.status import Status
 NAME = "clover-write"
 
 
-def create_server(
-    connect: Callable[[], EngineClient], version: str, state: Callable[[], Path]
-) -> CloverServer:
-    """A server for one editor. `connect` makes its engine client when it is first needed, `state`
-    names the folder for what is kept on this machine.
-    """
+def create_server(connect: Callable[[], EngineClient], version: str) -> CloverServer:
+    """A server for one editor. `connect` makes its engine client when it is first needed."""
     # pygls logs whole messages, and with them the document
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = CloverServer(NAME, version)
@@ -50,7 +45,7 @@ def create_server(
     _serve_documents(server, documents, completion, neighbours)
     _serve_completion(server, documents, completion)
     organising = Organising(server, documents, lambda _: completion.settings, show)
-    cases = CaseSaving(engine, state, lambda _: _about(server, completion.settings), show)
+    cases = CaseSaving(engine, lambda _: _about(server, completion.settings), show)
     _serve_actions(server, documents, filling, organising, cases)
     _serve_organising(server, documents, organising)
     return server

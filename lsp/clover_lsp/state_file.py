@@ -1,4 +1,4 @@
-"""Small files of the user's own, replaced whole: a reader never sees half of one."""
+"""Small files that are kept on this machine, replaced whole: a reader never sees half of one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+APP = "clover-write"
+STATE_DIR = "CLOVER_WRITE_STATE_DIR"
+
+
+def state_dir() -> Path:
+    """The folder for them; CLOVER_WRITE_STATE_DIR moves it."""
+    import platformdirs
+
+    override = os.environ.get(STATE_DIR)
+    return Path(override).absolute() if override else platformdirs.user_state_path(APP)
 
 
 def write_state(path: Path, text: str) -> None:

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING, BinaryIO
 
 from clover_lsp.framing import Frames
 from clover_lsp.lifetime import leave_soon, watch_editor
-from clover_lsp.protocol import CloverServer, report_loop_error
+from clover_lsp.protocol import report_loop_error
+
+if TYPE_CHECKING:
+    from clover_lsp.protocol import CloverServer
 
 CHUNK_BYTES = 64 * 1024
 
 
-def serve_stdio(server: CloverServer) -> int:
+def serve_stdio(server: CloverServer, stdin: BinaryIO, stdout: BinaryIO) -> int:
     """Serve until the editor says exit or closes its end; the exit status of the process.
 
     0 when it said shutdown first, as the protocol has it.
     """
-    return asyncio.run(_serve(server))
+    return asyncio.run(_serve(server, stdin, stdout))
 
 
-async def _serve(server: CloverServer) -> int:
+async def _serve(server: CloverServer, stdin: BinaryIO, stdout: BinaryIO) -> int:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(report_loop_error)
     left: asyncio.Future[int] = loop.create_future()
@@ -34,7 +37,7 @@ async def _serve(server: CloverServer) -> int:
             left.set_result(status)
 
     server.on_editor, server.on_exit = watch_editor, leave
-    server.protocol.set_writer(_Stdout(lambda: leave(1)))
+    server.protocol.set_writer(_Stdout(stdout, lambda: leave(1)))
     frames = Frames()
 
     def take(data: bytes) -> None:
@@ -46,7 +49,8 @@ async def _serve(server: CloverServer) -> int:
                 server.protocol.refuse_unread()
 
     # a thread of its own: it reads on while the editor does not take our answers
-    threading.Thread(target=_read, args=(loop, take), daemon=True, name="stdin").start()
+    args = (loop, stdin.fileno(), take)
+    threading.Thread(target=_read, args=args, daemon=True, name="stdin").start()
     status = await left
     leave_soon(status)
     await server.close()
@@ -56,8 +60,8 @@ async def _serve(server: CloverServer) -> int:
 class _Stdout:
     """Standard output as pygls writes to it."""
 
-    def __init__(self, on_broken: Callable[[], None]) -> None:
-        self._out = sys.stdout.buffer
+    def __init__(self, out: BinaryIO, on_broken: Callable[[], None]) -> None:
+        self._out = out
         self._on_broken = on_broken
 
     def write(self, data: bytes) -> None:
@@ -71,11 +75,11 @@ class _Stdout:
         self._out.close()
 
 
-def _read(loop: asyncio.AbstractEventLoop, take: Callable[[bytes], None]) -> None:
+def _read(loop: asyncio.AbstractEventLoop, descriptor: int, take: Callable[[bytes], None]) -> None:
     """Pass on what comes, an empty chunk at the end. Unbuffered: a lock held here at the end of
     the process would hold that up.
     """
-    descriptor, data = sys.stdin.fileno(), b"-"
+    data = b"-"
     with suppress(RuntimeError):  # the loop is closed: the process leaves
         while data:
             data = os.read(descriptor, CHUNK_BYTES)

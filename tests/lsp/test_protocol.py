@@ -7,7 +7,6 @@ import gc
 import json
 from collections import defaultdict
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 from clover_lsp.protocol import CloverServer
@@ -36,7 +35,7 @@ class Answers:
 
 
 async def test_messages_that_are_done_are_not_kept() -> None:
-    server = create_server(ScriptedClient, "0", Path)
+    server = create_server(ScriptedClient, "0")
     answers = Answers(server)
     server.protocol.handle_message({**START})
     save = {"command": "clover-write.saveCase", "arguments": ["file:///none"]}
@@ -56,7 +55,7 @@ async def test_messages_that_are_done_are_not_kept() -> None:
 
 
 async def test_an_error_in_one_message_does_not_keep_the_next_from_being_read() -> None:
-    server = create_server(ScriptedClient, "0", Path)
+    server = create_server(ScriptedClient, "0")
     answers = Answers(server)
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     for message in (

@@ -10,12 +10,10 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from clover_engine import errors
 from clover_engine.api import CanvasRequest, Draft, EngineInfo, Fill, Filled, Finish, Literal
 from clover_lsp.server import create_server
-from clover_lsp.stdio import serve_stdio
 
 log = logging.getLogger("backend")
 WRITTEN = "as the script has it"
@@ -51,14 +49,14 @@ class ScriptedClient:
         log.info("the backend was closed")
 
 
-def main() -> int:
+def main() -> None:
     """Serve."""
     logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
     client = ScriptedClient()
-    server = create_server(lambda: client, "0", Path)
+    server = create_server(lambda: client, "0")
     server.feature("test/open")(lambda *_: client.open)
-    return serve_stdio(server)
+    server.start_io()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
