@@ -22,6 +22,7 @@ from clover_lsp.documents import Document
 from clover_lsp.lazy_client import LazyClient
 from clover_lsp.redaction import Redaction
 from clover_lsp.settings import Settings
+from clover_lsp.span_filling import wanted
 from clover_lsp.state_file import state_dir, write_state
 
 log = logging.getLogger(__name__)
@@ -137,8 +138,7 @@ class CaseSaving:
         self, document: Document | None, only: Sequence[types.CodeActionKind | str] | None
     ) -> list[types.CodeAction]:
         """The action, where source actions are asked for."""
-        kinds = [kind.value if isinstance(kind, types.CodeActionKind) else kind for kind in only or ()]
-        if document is None or not any(f"{KIND}.".startswith(f"{kind}.") for kind in kinds if kind):
+        if document is None or not only or not wanted(only, KIND):
             return []
         title = "Save this completion as a case"
         command = types.Command(title, SAVE, arguments=[document.uri])
