@@ -16,10 +16,9 @@ from typing import Any
 from lsprotocol import types
 
 from clover_engine import wire
-from clover_engine.api import CanvasRequest, Draft, EngineClient, Filled, Priority
+from clover_engine.api import CanvasRequest, Draft, EngineClient, EngineInfo, Filled, Priority
 from clover_engine.errors import CloverError, RequestError
 from clover_lsp.documents import Document
-from clover_lsp.lazy_client import LazyClient
 from clover_lsp.redaction import Redaction
 from clover_lsp.settings import Settings
 from clover_lsp.span_filling import wanted
@@ -87,36 +86,59 @@ class Case:
             raise CaseError(f"this is no saved case: {type(error).__name__}") from error
 
 
-class RecordingClient(LazyClient):
-    """An engine client that remembers the last completion of a few documents."""
+class Recording:
+    """The last completions of a few documents, as an engine was asked for them and answered."""
 
-    def __init__(self, connect: Callable[[], EngineClient]) -> None:
-        super().__init__(connect)
+    def __init__(self) -> None:
+        self._engine: EngineClient | None = None
         self._last: OrderedDict[str, tuple[CanvasRequest, Filled, float]] = OrderedDict()
+
+    def of(self, engine: EngineClient) -> EngineClient:
+        """The engine, whose completions are recorded from now on."""
+        self._engine = engine
+        return _Recorded(engine, self._keep)
+
+    async def case(self, uri: str, about: dict[str, str]) -> Case:
+        """The last completion in the document. Raises CloverError."""
+        if self._engine is None or uri not in self._last:
+            raise CaseError("no completion to save: ask for one in this document first")
+        info = await self._engine.info()
+        model = f"{info.model} {info.precision} on {info.device}"
+        return Case(*self._last[uri], {**about, "model": model})
+
+    def _keep(self, request: CanvasRequest, filled: Filled, ms: float) -> None:
+        if request.priority is Priority.INTERACTIVE and request.document:
+            self._last[request.document] = request, filled, ms
+            self._last.move_to_end(request.document)
+            if len(self._last) > DOCUMENTS:
+                self._last.popitem(last=False)
+
+
+class _Recorded:
+    """An `EngineClient` that tells of each canvas it has filled."""
+
+    def __init__(
+        self, engine: EngineClient, keep: Callable[[CanvasRequest, Filled, float], None]
+    ) -> None:
+        self._engine = engine
+        self._keep = keep
 
     async def fill(
         self, request: CanvasRequest, on_draft: Callable[[Draft], None] | None = None
     ) -> Filled:
-        """As the parent."""
+        """Fill the canvas."""
         start = time.perf_counter()
-        filled = await super().fill(request, on_draft)
-        if request.priority is Priority.INTERACTIVE and request.document:
-            self._last[request.document] = request, filled, (time.perf_counter() - start) * 1000
-            self._last.move_to_end(request.document)
-            if len(self._last) > DOCUMENTS:
-                self._last.popitem(last=False)
+        filled = await self._engine.fill(request, on_draft)
+        self._keep(request, filled, (time.perf_counter() - start) * 1000)
         return filled
 
-    async def about(self) -> str:
-        """What model answers, and where it runs. Raises CloverError."""
-        info = await (await self._made()).info()
-        return f"{info.model} {info.precision} on {info.device}"
+    async def info(self) -> EngineInfo:
+        """What the engine is."""
+        return await self._engine.info()
 
-    def last(self, uri: str, about: dict[str, str]) -> Case:
-        """The last completion in the document. Raises CaseError."""
-        if uri not in self._last:
-            raise CaseError("no completion to save: ask for one in this document first")
-        return Case(*self._last[uri], about)
+    async def close(self) -> None:
+        """Let go of the engine."""
+        await self._engine.close()
 
 
 class CaseSaving:
@@ -126,11 +148,11 @@ class CaseSaving:
 
     def __init__(
         self,
-        engine: RecordingClient,
+        recording: Recording,
         about: Callable[[str], dict[str, str]],
         show: Callable[[str], None],
     ) -> None:
-        self._engine = engine
+        self._recording = recording
         self._about = about
         self._show = show
 
@@ -148,8 +170,7 @@ class CaseSaving:
         """Write the last completion in the document; the path, which the user is shown too."""
         path = state_dir() / FOLDER / f"{datetime.now():%Y-%m-%d-%H%M%S-%f}.json"
         try:
-            about = {**self._about(uri), "model": await self._engine.about()}
-            case = self._engine.last(uri, about)
+            case = await self._recording.case(uri, self._about(uri))
             await asyncio.to_thread(lambda: write_state(path, case.redacted()))
         except CloverError as error:
             self._show(str(error))

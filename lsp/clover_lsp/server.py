@@ -13,11 +13,12 @@ from pygls.lsp.server import LanguageServer
 
 from clover_engine.api import EngineClient
 from clover_lsp.cases import KIND as SOURCE
-from clover_lsp.cases import SAVE, CaseSaving, RecordingClient, changed_settings
+from clover_lsp.cases import SAVE, CaseSaving, Recording, changed_settings
 from clover_lsp.documents import Documents
 from clover_lsp.infill import Trigger
 from clover_lsp.informed_client import InformedClient
 from clover_lsp.inline_completion import InlineCompletion
+from clover_lsp.lazy_client import LazyClient
 from clover_lsp.neighbours import Neighbours
 from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.positions import Encoding
@@ -38,14 +39,15 @@ def create_server(connect: Callable[[], EngineClient], version: str) -> CloverSe
     show = partial(_show, server)
     status = Status(server.protocol.notify, show)
     neighbours = Neighbours(lambda _: completion.settings)
-    engine = RecordingClient(lambda: InformedClient(connect(), neighbours))
+    recording = Recording()
+    engine = LazyClient(lambda: InformedClient(recording.of(connect()), neighbours))
     completion = InlineCompletion(documents, engine, status)
     filling = SpanFilling(server, documents, engine, lambda: completion.settings, show)
     _serve_session(server, documents, completion)
     _serve_documents(server, documents, completion, neighbours)
     _serve_completion(server, documents, completion)
     organising = Organising(server, documents, lambda _: completion.settings, show)
-    cases = CaseSaving(engine, lambda _: _about(server, completion.settings), show)
+    cases = CaseSaving(recording, lambda _: _about(server, completion.settings), show)
     _serve_actions(server, documents, filling, organising, cases)
     _serve_organising(server, documents, organising)
     return server

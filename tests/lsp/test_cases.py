@@ -14,7 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clover_engine.api import CanvasRequest, Fill, Filled, Finish, Hole, Literal, Stats
+from clover_engine.api import (
+    CanvasRequest,
+    Context,
+    Fill,
+    Filled,
+    Finish,
+    Hole,
+    Literal,
+    Snippet,
+    Stats,
+)
 from clover_lsp.cases import Case, CaseError
 from clover_lsp.redaction import SHORT, Redaction
 from clover_write.cli import main
@@ -84,9 +94,9 @@ def _units(text: str) -> int:
 
 def _case(left: str, answer: str) -> Case:
     hole = Hole(32, stop=("\n", "quarterly"), choices=None, hint="secret hint")
-    request = CanvasRequest(
-        (Literal(left), hole, Literal("\nright secret")), document="file:///home/alice/secret.md"
-    )
+    context = Context((Snippet("lib/secret.py", "secret = 1"),), "initech", "notes/secret.md")
+    segments = (Literal(left), hole, Literal("\nright secret"))
+    request = CanvasRequest(segments, "file:///home/alice/secret.md", context)
     filled = Filled((Fill(answer, 0.5, Finish.STOP),), Stats(forwards=2, tokens=3))
     return Case(request, filled, 12.34, {"clover-write": "1"})
 
@@ -94,7 +104,7 @@ def _case(left: str, answer: str) -> Case:
 def test_a_case_comes_back_as_it_was_but_for_its_words() -> None:
     case = _case("(def secret):\r\n\t", "return secret")
     text = case.redacted()
-    assert not re.search("secret|alice|quarterly|return", text)
+    assert not re.search("secret|alice|quarterly|return|initech|notes", text)
     back = Case.read(text)
     left, hole, _ = back.request.segments
     assert isinstance(left, Literal)
