@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from lsprotocol import types
+
+from clover_lsp.documents import Document
 from clover_lsp.ledger import Count, Counts
 
 LOOK_AGAIN_S = 60.0
@@ -59,6 +62,16 @@ class KeepRate:
         self._shown: OrderedDict[int, _Suggestion] = OrderedDict()
         self._accepted: list[_Accepted] = []
         self._counts: defaultdict[str, Count] = defaultdict(Count)
+
+    def offered(
+        self, document: Document | None, items: Sequence[types.InlineCompletionItem]
+    ) -> None:
+        """The editor got the items; it shows the first. Its id is its command's argument."""
+        for item in items[:1]:
+            arguments = item.command.arguments if item.command else None
+            if document and arguments and isinstance(arguments[0], int):
+                text = str(item.insert_text)
+                self.shown(arguments[0], document.uri, document.language, text)
 
     def shown(self, id: int, uri: str, language: str, text: str) -> None:
         """The suggestion came before the user. What is left of the one before, once a part of it

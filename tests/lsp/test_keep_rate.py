@@ -10,7 +10,9 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
+from clover_lsp.documents import Documents
 from clover_lsp.keep_rate import KeepRate
 from clover_lsp.ledger import Count, Counts, Ledger, LedgerError
 from clover_write.cli import main
@@ -102,6 +104,18 @@ def test_what_was_accepted_last_is_looked_for_when_the_editor_leaves() -> None:
     desk.rate.accepted(1, len("😀 = 1") + 1)
     desk.rate.close()
     assert desk.counted == {"python": Count(1, 1, 1)}
+    assert desk.count() == Count(1, 1, 1)
+
+
+def test_of_the_items_of_an_answer_the_first_is_shown() -> None:
+    desk = Desk()
+    document = Documents().open(URI, "python", 1, "")
+    accepting = types.Command("Accepted", "clover.accepted", arguments=[4])
+    first = types.InlineCompletionItem("x = 1", command=accepting)
+    desk.rate.offered(document, [first, types.InlineCompletionItem("x = 2")])
+    desk.rate.offered(document, [types.InlineCompletionItem("without an id")])
+    desk.rate.offered(None, [first])
+    desk.accept(4, "x = 1")
     assert desk.count() == Count(1, 1, 1)
 
 
