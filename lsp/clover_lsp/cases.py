@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -23,8 +22,6 @@ from clover_lsp.redaction import Redaction
 from clover_lsp.settings import Settings
 from clover_lsp.span_filling import wanted
 from clover_lsp.state_file import state_dir, write_state
-
-log = logging.getLogger(__name__)
 
 SAVE = "clover-write.saveCase"
 # "Source Action…" menus ask for it: a lamp at every word would be in the way
