@@ -30,6 +30,11 @@ class InlineCompletionItem {
 class InlineCompletionList {
   constructor(items) { this.items = items; }
 }
+class CodeActionKind {
+  static Empty = new CodeActionKind("");
+  constructor(value) { this.value = value; }
+  append(part) { return new CodeActionKind(this.value ? `${this.value}.${part}` : part); }
+}
 class CancellationTokenSource {
   #emitter = new EventEmitter();
   token = { isCancellationRequested: false, onCancellationRequested: this.#emitter.event };
@@ -51,7 +56,7 @@ const changed = new EventEmitter();
 let provider;
 const documents = [];
 const vscode = anything({
-  Disposable, EventEmitter, Position, Range, InlineCompletionItem, InlineCompletionList, CancellationTokenSource,
+  Disposable, EventEmitter, Position, Range, InlineCompletionItem, InlineCompletionList, CancellationTokenSource, CodeActionKind,
   CancellationError: class CancellationError extends Error {},
   InlineCompletionTriggerKind: { Invoke: 0, Automatic: 1 },
   version: "1.100.0",
