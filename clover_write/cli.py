@@ -22,6 +22,8 @@ COMMANDS = (
     "stop",
     "models",
     "doctor",
+    "stats",
+    "case",
     "bench",
 )
 

@@ -60,6 +60,8 @@ class InlineCompletion:
     ) -> None:
         self.client = Client()
         self.offers = Offers()
+        # told of an offer that goes before the user: its id, document, language and text
+        self.on_offer: Callable[[int, str, str, str], None] = lambda *_: None
         self._documents = documents
         self._cursors = Cursors(documents, notebooks or Notebooks(documents))
         self._settings_of = settings_of
@@ -159,6 +161,8 @@ class InlineCompletion:
             return []
         desk.offers = offers
         if offers:
+            # of several the editor shows the first
+            self.on_offer(offers[0].id, document.uri, document.language, offers[0].text)
             self._look_ahead(desk, cursor, offers[0])
         return [self._item(cursor, offer) for offer in offers]
 
