@@ -173,15 +173,21 @@ def test_stats_are_printed(
     assert json.loads(capsys.readouterr().out)["python"] == {"shown": 40, "accepted": 10, "kept": 8}
 
 
-@pytest.mark.parametrize("units", [None, 4])
-async def test_an_editor_s_signals_are_counted(tmp_path: Path, units: int | None) -> None:
+@pytest.mark.parametrize("closes", [False, True])
+@pytest.mark.parametrize(
+    ("units", "method"),
+    [(None, "inlineCompletion"), (4, "inlineCompletion"), (None, "completion")],
+)
+async def test_an_editor_s_signals_are_counted(
+    tmp_path: Path, units: int | None, method: str, closes: bool
+) -> None:
     wire = await Wire.start(CLOVER_WRITE_STATE_DIR=str(tmp_path))
     await wire.initialize()
     wire.open("secret = price * count\nsecret")
-    wire.send("textDocument/inlineCompletion", asking(1, 6), id="ask")
+    wire.send(f"textDocument/{method}", asking(1, 6), id="ask")
     [item] = (await wire.answer("ask"))["result"]["items"]
-    at = {"line": 1, "character": 6}
-    change = {"range": {"start": at, "end": at}, "text": item["insertText"][:units]}
+    change = item.get("textEdit") or {"range": item["range"], "newText": item["insertText"]}
+    change = {"range": change["range"], "text": change["newText"][:units]}
     version = {"uri": ASKED, "version": 2}
     wire.send("textDocument/didChange", {"textDocument": version, "contentChanges": [change]})
     [id] = item["command"]["arguments"]
@@ -190,6 +196,8 @@ async def test_an_editor_s_signals_are_counted(tmp_path: Path, units: int | None
         await wire.answer("accept")
     else:
         wire.send("clover/didPartiallyAccept", {"id": id, "acceptedLength": units})
+    if closes:
+        wire.send("textDocument/didClose", {"textDocument": {"uri": ASKED}})
     wire.send("shutdown", id="end")
     await wire.answer("end")
     wire.send("exit")
@@ -197,3 +205,31 @@ async def test_an_editor_s_signals_are_counted(tmp_path: Path, units: int | None
     path = tmp_path / "keep-rate.json"
     assert list(Ledger(path).days().values()) == [{"python": Count(1, 1, 1)}]
     assert "secret" not in await asyncio.to_thread(path.read_text)
+
+
+async def test_what_is_accepted_in_a_notebook_is_counted_when_that_is_closed(
+    tmp_path: Path,
+) -> None:
+    wire = await Wire.start(CLOVER_WRITE_STATE_DIR=str(tmp_path))
+    await wire.initialize()
+    cell = {"uri": ASKED, "languageId": "python", "version": 1, "text": "total = price\ntotal"}
+    notebook = {"uri": "file:///n.ipynb", "notebookType": "jupyter-notebook", "version": 1}
+    cells = [{"kind": 2, "document": ASKED}]
+    opening = {"notebookDocument": notebook | {"cells": cells}, "cellTextDocuments": [cell]}
+    wire.send("notebookDocument/didOpen", opening)
+    wire.send("textDocument/inlineCompletion", asking(1, 5), id="ask")
+    [item] = (await wire.answer("ask"))["result"]["items"]
+    change = {"range": item["range"], "text": item["insertText"]}
+    typed = {"document": {"uri": ASKED, "version": 2}, "changes": [change]}
+    changing = {"uri": notebook["uri"], "version": 2}
+    change_cells = {"cells": {"textContent": [typed]}}
+    wire.send("notebookDocument/didChange", {"notebookDocument": changing, "change": change_cells})
+    wire.send("workspace/executeCommand", item["command"], id="accept")
+    closing = {"notebookDocument": {"uri": notebook["uri"]}, "cellTextDocuments": [{"uri": ASKED}]}
+    wire.send("notebookDocument/didClose", closing)
+    wire.send("shutdown", id="end")
+    await wire.answer("end")
+    wire.send("exit")
+    await wire.end()
+    days = Ledger(tmp_path / "keep-rate.json").days()
+    assert list(days.values()) == [{"python": Count(1, 1, 1)}]
