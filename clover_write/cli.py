@@ -16,6 +16,8 @@ COMMANDS = (
     "fill",
     "toc",
     "tags",
+    "restructure",
+    "check",
     "templates",
     "lsp",
     "engine",

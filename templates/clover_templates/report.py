@@ -1,0 +1,67 @@
+"""A proposal told in words: what moved where, what is left over, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clover_templates.restructure import Proposal
+from clover_templates.template import Template
+from clover_templates.trace import Added, Why, Written
+
+_SHORT = 60  # characters of a text that is named
+
+
+def report(proposal: Proposal, template: Template, name: str) -> str:
+    """Markdown: one table of what was placed, and lists of what asks for a look."""
+    return "\n".join(_lines(proposal, template, name)) + "\n"
+
+
+def _lines(proposal: Proposal, template: Template, name: str) -> Iterator[str]:
+    yield f"# {name} as {template.title}"
+    if not proposal.edits and not proposal.breaches:
+        yield from ("", "The document has this shape already: nothing changes.")
+        return
+    yield from _list("Not applied: a promise would be broken", map(str, proposal.breaches))
+    yield from _placed(proposal)
+    left = (_line(proposal, n) for n, one in enumerate(proposal.placed) if one.place is None)
+    yield from _list("Left over", left)
+    pieces = proposal.trace.pieces
+    holes = [p.data.decode() for p in pieces if isinstance(p, Added) and p.why is Why.HOLE]
+    yield from _list("Missing", holes)
+    yield from _list("Written by the model", (p.slot for p in pieces if isinstance(p, Written)))
+    before, after = len(proposal.source.data), len(proposal.output)
+    changed = sum(edit.end - edit.start + len(edit.text.encode()) for edit in proposal.edits)
+    yield from ("", f"{before} bytes became {after}; {changed} bytes are edited.")
+
+
+def _placed(proposal: Proposal) -> Iterator[str]:
+    told = [n for n, one in enumerate(proposal.placed) if one.place and one.portion.blocks]
+    if not told:
+        return
+    yield from ("", "| Line | Text | Under | Why |", "|---|---|---|---|")
+    for number in told:
+        one = proposal.placed[number]
+        if one.place:
+            why = "heading" if one.portion.home else "text"
+            line, text = _line(proposal, number).split(" ", 1)
+            label = one.place.section.label or (one.place.slot.name if one.place.slot else "")
+            yield f"| {line} | {_cell(text)} | {_cell(label)} | {why} |"
+
+
+def _list(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
+    items = [f"- {line}" for line in lines]
+    if items:
+        yield from ("", f"## {title}", "", *items)
+
+
+def _line(proposal: Proposal, number: int) -> str:
+    """Where a portion begins in the source, and its first words."""
+    portion = proposal.placed[number].portion
+    start = portion.span.start if portion.span else 0
+    line = proposal.source.source.line_at(start) + 1
+    first = portion.text.split("\n", 1)[0]
+    return f"{line} {first if len(first) <= _SHORT else first[: _SHORT - 1] + '…'}"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

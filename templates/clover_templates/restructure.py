@@ -1,0 +1,121 @@
+"""A document brought into the shape of a template: place, don't retype, and prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clover_templates.assembling import assemble, leftover_level
+from clover_templates.breach import Breach
+from clover_templates.builtins import Facts
+from clover_templates.case import Expected
+from clover_templates.document import Document
+from clover_templates.edit import Edit
+from clover_templates.places import Places
+from clover_templates.placing import Placed, place
+from clover_templates.portions import portions_of
+from clover_templates.scoring import Scorer
+from clover_templates.source import Span
+from clover_templates.structure import misfits
+from clover_templates.template import Expected as ExpectedSection
+from clover_templates.template import Literal, Template
+from clover_templates.template_settings import Leftover, Mode
+from clover_templates.trace import FromSource, Trace, moved
+from clover_templates.verify import verify
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a document would become. It may be applied where `breaches` is empty.
+
+    `edits` make the output of the source, in order and apart from one another; none of them where
+    the document has the template's shape already.
+    """
+
+    source: Document
+    output: bytes
+    trace: Trace
+    placed: tuple[Placed, ...]
+    edits: tuple[Edit, ...]
+    breaches: tuple[Breach, ...]
+
+
+async def restructure(
+    document: Document, template: Template, scorer: Scorer, facts: Facts
+) -> Proposal:
+    """Propose the document in the template's shape. Raises CloverError where the scorer does."""
+    if conforms(document, template):
+        whole = Trace((FromSource(0, len(document.data)),))
+        return Proposal(document, document.data, whole, (), (), ())
+    places = Places(template)
+    portions = portions_of(document, places)
+    placed = await place(portions.all, places, scorer)
+    trace = assemble(document, template, portions, placed, facts)
+    output = trace.output(document.data)
+    edits = tuple(edits_of(document.data, trace))
+    breaches = verify(document, output, trace, expected(template), edits=edits)
+    return Proposal(document, output, trace, placed, edits, breaches)
+
+
+def refusal(proposal: Proposal, template: Template) -> str:
+    """Why a proposal may not be applied, in one line; empty where it may."""
+    if proposal.breaches:
+        more = len(proposal.breaches) - 1
+        return f"{proposal.breaches[0]}" + (f" (and {more} more)" if more else "")
+    left = sum(one.place is None for one in proposal.placed)
+    if left and template.settings.leftover is Leftover.REFUSE:
+        return f"{left} portions fit nowhere, and the template takes no leftovers"
+    return ""
+
+
+def conforms(document: Document, template: Template) -> bool:
+    """Whether the document has the template's shape already: its headings and its keys."""
+    pattern = expected(template)
+    lines = range(document.source.front_matter_lines)
+    keys = {document.source.line(n).decode().split(":")[0].strip() for n in lines}
+    shaped = pattern.outline and not any(misfits(document.outline, pattern.outline))
+    return bool(shaped) and keys.issuperset(pattern.front_matter)
+
+
+def expected(template: Template) -> Expected:
+    """What the template asks of its documents, for the checks."""
+    unplaced = ExpectedSection(leftover_level(template), template.settings.unplaced, 0, 1, True)
+    modes = {slot.name: slot.mode for slot in template.slots.values()}
+    return Expected(
+        literals=f"{template.text}\n{'#' * unplaced.level} {unplaced.heading}\n",
+        outline=(*template.expected_outline(), unplaced),
+        front_matter=tuple(_keys(template)),
+        rewritten=frozenset(name for name, mode in modes.items() if mode is Mode.REWRITE),
+        written=frozenset(name for name, mode in modes.items() if mode is Mode.WRITE),
+    )
+
+
+def edits_of(source: bytes, trace: Trace) -> Iterator[Edit]:
+    """The fewest bytes that have to change: pieces that keep their order stay where they are."""
+    output = trace.output(source)
+    runs = {
+        Span(one.piece.start, one.piece.end): one.span.start
+        for one in trace.placed
+        if isinstance(one.piece, FromSource) and not one.piece.copy
+    }
+    moving = set(moved(tuple(runs)))
+    end = Span(len(source), len(source))
+    staying = [*((run, start) for run, start in runs.items() if run not in moving)]
+    at = done = 0
+    for run, start in [*staying, (end, len(output))]:
+        if source[at : run.start] != output[done:start]:
+            yield _trimmed(Edit(at, run.start, output[done:start].decode()), source)
+        at, done = run.end, start + run.end - run.start
+
+
+def _trimmed(edit: Edit, source: bytes) -> Edit:
+    """The edit without the line ends that old and new text have in common at their ends."""
+    old, new = source[edit.start : edit.end].decode(), edit.text
+    while old and new and old[-1] == new[-1] and old[-1] in "\r\n":
+        old, new = old[:-1], new[:-1]
+    return Edit(edit.start, edit.start + len(old.encode()), new)
+
+
+def _keys(template: Template) -> list[str]:
+    text = "".join(p.text if isinstance(p, Literal) else "x" for p in template.front_matter)
+    return [line.split(":")[0] for line in text.splitlines() if ":" in line and line[0].isalpha()]

@@ -1,0 +1,188 @@
+"""A document restructured: everything has a place, nothing is lost, and a second run rests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clover_templates.builtins import Facts
+from clover_templates.document import Document
+from clover_templates.library import Library
+from clover_templates.places import Place
+from clover_templates.restructure import Proposal, restructure
+from clover_templates.scoring import Scores, WordScorer
+from clover_templates.template import Template
+from clover_templates.template_reader import read_template
+from clover_templates.template_settings import Numbering
+
+FACTS = Facts(datetime(2026, 8, 1, 9, 30), "Untitled")
+LIBRARY = Library.of()
+REPORT = """\
+# {{title}}
+
+## Impact <!-- hint: who was hit -->
+
+## Cause <!-- hint: why it happened -->
+
+## Luck <!-- optional -->
+
+## Follow-ups
+- [ ] {{action}}
+
+<!-- clover
+Impact: {aliases: [What people saw, 影响]}
+Cause: {aliases: [Root cause], required: true}
+-->
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A scorer that knows one word for each section."""
+
+    words: dict[str, str]
+
+    async def scores(
+        self, template: Template, places: Sequence[Place], texts: Sequence[str]
+    ) -> Scores:
+        labels = [self.words.get(place.section.label, "\0") for place in places]
+        return [[float(label in text) for label in labels] for text in texts]
+
+
+WORDS = Words({"Impact": "users", "Cause": "disk", "Follow-ups": "will"})
+
+
+async def proposed(text: str | bytes, template: str = REPORT) -> Proposal:
+    data = text.encode() if isinstance(text, str) else text
+    read = read_template(template, "report").template
+    return await restructure(Document.of(data), read, WORDS, FACTS)
+
+
+async def test_sections_move_to_the_headings_that_they_name() -> None:
+    seen = "## What people saw\n\n- errors\n- slow pages\n"
+    note = f"# Outage\n\n## Root cause\n\nIt was full.\n\n{seen}"
+    proposal = await proposed(note)
+    assert proposal.breaches == ()
+    assert proposal.output.decode() == (
+        "# Outage\n\n## Impact\n\n- errors\n- slow pages\n\n## Cause\n\nIt was full.\n\n"
+        "## Follow-ups\n- [ ] TODO(action)\n"
+    )
+
+
+async def test_blocks_without_headings_are_placed_by_what_they_say() -> None:
+    proposal = await proposed("The disk was full.\n\nMany users waited.\n\nWe will watch it.\n")
+    assert proposal.breaches == ()
+    assert proposal.output.decode() == (
+        "# Untitled\n\n## Impact\n\nMany users waited.\n\n## Cause\n\nThe disk was full.\n\n"
+        "## Follow-ups\n\nWe will watch it.\n"
+    )
+
+
+async def test_what_fits_nowhere_is_left_over_and_not_lost() -> None:
+    proposal = await proposed("The disk was full.\n\nLorem ipsum dolor.\n")
+    assert proposal.output.decode().endswith("\n\n## Unplaced\n\nLorem ipsum dolor.\n")
+    assert [one.portion.text for one in proposal.placed if one.place is None] == [
+        "Lorem ipsum dolor."
+    ]
+
+
+async def test_a_section_of_its_own_keeps_its_heading_below_the_place() -> None:
+    proposal = await proposed("# Outage\n\n## The disk\n\nFull.\n\n### Details\n\nVery full.\n")
+    assert "## Cause\n\n### The disk\n\nFull.\n\n#### Details\n\nVery full.\n" in (
+        proposal.output.decode()
+    )
+    assert proposal.breaches == ()
+
+
+async def test_missing_facts_stay_visible_holes_and_optional_sections_stay_away() -> None:
+    text = (await proposed("# Outage\n\nMany users waited.\n")).output.decode()
+    assert "## Cause\n\nTODO(Cause)\n" in text
+    assert "Luck" not in text
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("last", [True, False])
+async def test_the_bytes_around_the_text_stay(ending: bytes, mark: bytes, last: bool) -> None:
+    note = b"---\ntags: [a,  b]\n---\n# Outage\n\n## Root cause\nFull.\n\n## Impact\nusers"
+    data = mark + (note + b"\n" * last).replace(b"\n", ending)
+    proposal = await proposed(data)
+    assert proposal.breaches == ()
+    assert proposal.output.startswith(mark + b"---" + ending + b"tags: [a,  b]" + ending)
+    assert proposal.output.endswith(ending) is last
+    assert proposal.output.count(b"\r") == (
+        proposal.output.count(b"\n") if ending == b"\r\n" else 0
+    )
+
+
+async def test_front_matter_gets_the_keys_it_lacks() -> None:
+    template = "---\nstatus: {{status}}\nwhen: {{date}}\n---\n" + REPORT
+    text = (await proposed("---\nstatus: open\n---\n# Outage\n\nusers\n", template)).output.decode()
+    assert text.startswith("---\nstatus: open\nwhen: 2026-08-01\n---\n")
+
+
+async def test_a_document_of_the_templates_shape_is_not_touched() -> None:
+    note = "# Outage\n\n## Impact\nusers\n\n\n## Cause\ndisk\n## Follow-ups\n\n* one\n"
+    proposal = await proposed(note)
+    assert proposal.edits == ()
+    assert proposal.output.decode() == note
+
+
+async def test_edits_make_the_output_and_leave_what_stays() -> None:
+    note = "# Outage\n\n## Impact\nusers\n\n## Cause\nThe disk was full.\n"
+    proposal = await proposed(note)
+    assert [(note[e.start : e.end], e.text) for e in proposal.edits] == [
+        ("", "\n\n## Follow-ups\n- [ ] TODO(action)")
+    ]
+
+
+PIECES = st.sampled_from(
+    [
+        "# One\n\n",
+        "## Impact\n",
+        "## Root cause\n\n",
+        "Title\n=====\n\n",
+        "Part\n---\n\n",
+        "#### Deep\n",
+        "The disk was full on 3 May. Nobody knew.\n\n",
+        "- a\n- b\n\n",
+        "1. one\n2. two\n\n",
+        "| a | b |\n|---|---|\n| 1 | 2 |\n\n",
+        "```sh\n# no heading\n```\n\n",
+        "    indented code\n\n",
+        "> quoted users\n\n",
+        "<!-- kept -->\n\n",
+        "[x]: https://example.org\n\n",
+        "Text: \n",
+        "一、基本情况\n\n",
+        "本周完成 3 项，详见《报告》。\n\n",
+        "---\n\n",
+        "$$\n# x\n$$\n\n",
+        "TODO(Cause)\n\n",
+        "\n",
+        "no end",
+    ]
+)
+
+
+MARKDOWN = [
+    entry.template.name for entry in LIBRARY.entries() if entry.template.numbering is Numbering.MD
+]
+
+
+@given(st.lists(PIECES, max_size=14), st.sampled_from(MARKDOWN))
+@settings(max_examples=150, deadline=None)
+def test_nothing_is_lost_from_any_document_in_any_template(pieces: list[str], name: str) -> None:
+    import asyncio
+
+    template = LIBRARY.find(name).template
+    document = Document.of("".join(pieces).encode())
+    proposal = asyncio.run(restructure(document, template, WordScorer(), FACTS))
+    assert proposal.breaches == ()
+    again = asyncio.run(restructure(Document.of(proposal.output), template, WordScorer(), FACTS))
+    assert again.edits == ()
