@@ -108,6 +108,7 @@ class ForgivingProtocol(LanguageServerProtocol):
             callback(future)
 
         super()._execute_handler(msg_id, handler, ended, args, kwargs)
+        # what a handler waits for, as executeCommand does for its command, ends with it
         step = self._request_futures.get(msg_id)
         if step and isinstance(callback, partial) and "result_future" in callback.keywords:
             callback.keywords["result_future"].add_done_callback(lambda _: step.cancel())
