@@ -2,123 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from clover_templates.blocks import Block, Kind, Style
+from clover_templates.blocks import MARKED, Block, Kind, Style
 from clover_templates.builtins import Facts
 from clover_templates.document import Document
+from clover_templates.form_lines import Answers
 from clover_templates.places import Place
 from clover_templates.placing import Placed
-from clover_templates.portions import Portion, Portions
+from clover_templates.portions import Portion, is_indented
+from clover_templates.running_numbers import RunningNumbers
+from clover_templates.shape import leftover_level
 from clover_templates.source import Span
 from clover_templates.template import Literal, Note, Part, Section, Slot, Template, Unit
-from clover_templates.template_settings import BUILTINS, Missing, Numbering
-from clover_templates.trace import Added, FromSource, Piece, Trace, Why
-from clover_templates.trace import Literal as Given
+from clover_templates.template_lines import drops, lines_of
+from clover_templates.template_settings import BUILTINS, Headings, Numbering
+from clover_templates.trace import FromSource, Trace, Why
+from clover_templates.writer import Writer
 
 _MOST_LEVEL = 6
+_FENCE = re.compile(r"([ \t]*)(`{3,}|~{3,})")
+# blocks that go on with indented lines below them
+_OPEN = (Kind.LIST, Kind.CODE, Kind.FOOTNOTE)
+# lines of a 公文 that follow one another without a blank line
+_TEXT = (Kind.PARAGRAPH, Kind.HEADING)
 
 
-def assemble(
-    document: Document,
-    template: Template,
-    portions: Portions,
-    placed: Sequence[Placed],
-    facts: Facts,
-) -> Trace:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a document is put together from: its title, where its portions stand, and the lines
+    that fill lines of the template."""
+
+    title: Block | None
+    placed: Sequence[Placed]
+    answers: Answers
+
+
+def assemble(document: Document, template: Template, parts: Parts, facts: Facts) -> Trace:
     """The restructured document as pieces. Nothing of the source is left out but headings that the
     template's take the place of, and blank lines."""
-    return _Assembly(document, template, portions.title, placed, facts).trace()
-
-
-@dataclass(slots=True)
-class _Writer:
-    """Pieces one behind the other, with as many line ends between them as they ask for."""
-
-    source: Document
-    pieces: list[Piece] = field(default_factory=list)
-    _ended: int = 2  # line ends that the text so far ends with
-
-    def text(self, text: str) -> None:
-        """Text of the template; no more than one blank line stands in a row."""
-        body = text.lstrip("\n")
-        self.line_ends(min(self._ended + len(text) - len(body), 2))
-        if body:
-            kept = body.rstrip("\n")
-            self._add(Given(self._bytes(kept)), 0)
-            self.line_ends(min(len(body) - len(kept), 2))
-
-    def added(self, text: str, why: Why) -> None:
-        """Text of ours within a line."""
-        if text:
-            self._add(Added(self._bytes(text), why), 0)
-
-    def line_ends(self, count: int) -> None:
-        """At least so many line ends."""
-        if count > self._ended:
-            missing = "\n" * (count - self._ended)
-            self._add(Added(self._bytes(missing), Why.SEPARATOR), count)
-
-    def bytes_of(self, span: Span) -> None:
-        """Bytes of the source."""
-        end = self._text_end(span)
-        if end > span.start:
-            self._add(FromSource(span.start, end), 0)
-        if end < span.end:
-            self.line_ends(1)
-
-    def ended(self) -> tuple[Piece, ...]:
-        """All pieces; the last line ends as the source's last line does."""
-        data = self.source.data
-        while self.pieces and isinstance(last := self.pieces[-1], Added):
-            if last.why is not Why.SEPARATOR:
-                break
-            self.pieces.pop()
-        if self.pieces and (not data or self.source.source.ends_with_line_end):
-            self.pieces.append(Added(self.source.source.line_end, Why.SEPARATOR))
-        return tuple(self.pieces)
-
-    def _add(self, piece: Piece, ended: int) -> None:
-        self.pieces.append(piece)
-        self._ended = ended
-
-    def _text_end(self, span: Span) -> int:
-        """Where a span's text ends, its last line end apart."""
-        text = self.source.data[span.start : span.end]
-        return span.start + len(text.rstrip(b"\r\n"))
-
-    def _bytes(self, text: str) -> bytes:
-        return text.replace("\n", self.source.source.line_end.decode()).encode()
+    return _Assembly(document, template, parts, facts).trace()
 
 
 @dataclass(slots=True)
 class _Assembly:
     document: Document
     template: Template
-    title: Block | None
-    placed: Sequence[Placed]
+    parts: Parts
     facts: Facts
-    writer: _Writer = field(init=False)
+    writer: Writer = field(init=False)
     contents: dict[Place, list[Portion]] = field(init=False, default_factory=dict)
-    named: set[int] = field(init=False, default_factory=set)
+    named: dict[int, Block] = field(init=False, default_factory=dict)
+    numbers: RunningNumbers = field(init=False, default_factory=RunningNumbers)
+    last: Block | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.writer = _Writer(self.document)
-        for one in self.placed:
-            if one.portion.home is not None:
-                self.named.add(id(one.portion.home))
+        self.writer = Writer(self.document)
+        for one in self.parts.placed:
+            if one.portion.home is not None and one.portion.replaced:
+                self.named.setdefault(id(one.portion.home), one.portion.replaced)
             if one.place is not None and one.portion.blocks:
                 self.contents.setdefault(one.place, []).append(one.portion)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether headings are lines with numbers."""
+        return self.template.numbering is Numbering.GONGWEN
 
     def trace(self) -> Trace:
         self._beginning()
         for section in self.template.sections:
             self._section(section)
         self._leftover()
-        replaced = [one.portion.replaced.span for one in self.placed if one.portion.replaced]
-        if self.title:
-            replaced.append(self.title.span)
+        portions = (one.portion for one in self.parts.placed)
+        replaced = [portion.replaced.span for portion in portions if portion.replaced]
+        if self.parts.title:
+            replaced.append(self.parts.title.span)
         return Trace(self.writer.ended(), tuple(replaced))
 
     def _beginning(self) -> None:
@@ -127,10 +88,10 @@ class _Assembly:
         if mark := blocks.get(Kind.BOM):
             self.writer.pieces.append(FromSource(mark.start, mark.end))
         own = blocks.get(Kind.FRONT_MATTER)
-        keys = list(_lines(self.template.front_matter))[1:-1]
+        keys = list(lines_of(self.template.front_matter))[1:-1]
         if own is None:
             if keys:
-                self._parts(self.template.front_matter)
+                self._body(self.template.front_matter)
                 self.writer.line_ends(2)
             return
         lines = self.document.source.front_matter_lines
@@ -139,23 +100,22 @@ class _Assembly:
         self.writer.bytes_of(Span(own.start, close))
         for line in keys:
             if _key(line).encode() not in there and not self._is_dropped(line):
-                self._parts(line)
+                self._body(line)
                 self.writer.line_ends(1)
         self.writer.bytes_of(Span(close, own.end))
         self.writer.line_ends(2)
 
     def _section(self, section: Section) -> None:
-        if section.optional and not self._is_told(section):
+        own = self.contents.get(Place(section, headed=True), [])
+        for portion in own:
+            self._blocks(portion.blocks, section.level)
+        if own and not self._has_text(section):
             return
-        if section.repeat.least == 0 and not self._is_told(section):
-            return
-        self.writer.line_ends(2 if section.level else 1)
-        if own := self.contents.get(Place(section, headed=True)):
-            self._portions(own, section.level)
+        if (section.optional or not section.repeat.least) and not self._is_told(section):
             return
         if not self._stays(section):
-            self._parts(section.head)
-            self._body(section)
+            self._head(section)
+            self._text(section)
         for inner in section.sections:
             self._section(inner)
 
@@ -165,13 +125,17 @@ class _Assembly:
         portions = self.contents.get(Place(section, slot), [])
         own = portions[0].replaced if portions else None
         head = "".join(piece.text for piece in section.head if isinstance(piece, Literal))
-        if own is None or own.text.strip() != head.strip():
+        if self.is_numbered or own is None or own.text.strip() != head.strip():
             return False
         first = portions[0].blocks
+        self.writer.line_ends(2)
         self.writer.pieces.append(FromSource(own.start, first[0].start))
         self._blocks(first, section.level + 1)
         self._portions(portions[1:], section.level + 1)
         return True
+
+    def _has_text(self, section: Section) -> bool:
+        return any(place.section is section and not place.headed for place in self.contents)
 
     def _is_told(self, section: Section) -> bool:
         """Whether the document has something for a section or one below it."""
@@ -180,14 +144,54 @@ class _Assembly:
             for each in section.walk()
         )
 
-    def _body(self, section: Section) -> None:
-        form = self.contents.get(Place(section))
-        if form:
-            self._portions(form, section.level + 1)
-        else:
-            self._parts(section.body, section)
+    def _head(self, section: Section) -> None:
+        """The template's heading, or the document's own where the template keeps those."""
+        if not section.level:
+            self.writer.line_ends(1)
+            return
+        self.writer.line_ends(1 if self.is_numbered else 2)
+        own = self.named.get(id(section))
+        keeps = self.template.settings.headings is Headings.KEEP_SOURCE
+        if own and own.heading and keeps:
+            self._mark(section.level)
+            self.writer.bytes_of(own.heading.title)
+            self.writer.line_ends(1)
+            return
+        head = section.head
+        if self.is_numbered and isinstance(first := head[0], Literal):
+            self._mark(section.level)
+            self.writer.text(first.text.removeprefix(section.marker))
+            head = head[1:]
+        self._body(head)
 
-    def _parts(self, parts: Iterable[Part], section: Section | None = None) -> None:
+    def _mark(self, level: int) -> None:
+        """What a heading of a level begins with."""
+        if self.is_numbered:
+            self.writer.added(self.numbers.next(level), Why.NUMBER)
+        else:
+            self.writer.added("#" * min(level, _MOST_LEVEL) + " ", Why.HEADING_MARK)
+
+    def _text(self, section: Section) -> None:
+        """The text under a heading: placed blocks in their slots, or instead of a form."""
+        if form := self.contents.get(Place(section)):
+            self._portions(form, section.level + 1)
+            return
+        for number, line in enumerate(lines_of(section.body)):
+            answers = self.parts.answers.of(section, number)
+            for span in answers:
+                self.writer.line_ends(1)
+                self.writer.bytes_of(span)
+            if answers:
+                self._line_end(line)
+            else:
+                self._body(line, section)
+
+    def _line_end(self, line: Sequence[Part]) -> None:
+        last = line[-1]
+        ended = isinstance(last, Literal) and last.text.endswith("\n")
+        self.writer.line_ends(1 if ended or isinstance(last, Unit) else 0)
+
+    def _body(self, parts: Iterable[Part], section: Section | None = None) -> None:
         for part in parts:
             match part:
                 case Literal():
@@ -197,7 +201,7 @@ class _Assembly:
                 case Slot():
                     self._slot(part)
                 case Unit() if part.repeat.least:
-                    self._parts((*part.lead, *part.pieces))
+                    self._body((*part.lead, *part.pieces))
                 case Unit() | Note():
                     pass
 
@@ -209,88 +213,96 @@ class _Assembly:
 
     def _slot(self, slot: Slot) -> None:
         """A value of the source or the program, or else a visible hole."""
-        if slot.name == "title" and self.title and self.title.heading:
-            self.writer.bytes_of(self.title.heading.title)
+        title = self.parts.title.heading if self.parts.title else None
+        known = self.parts.answers.values.get(slot.name)
+        if slot.name == "title" and title:
+            self.writer.bytes_of(title.title)
+        elif known:
+            self.writer.copied(known)
         elif slot.name in BUILTINS and (value := self.facts.fill(slot)):
             self.writer.added(value, Why.BUILT_IN)
-        elif not self._drops(slot):
+        elif not drops(slot, self.template):
             self.writer.added(self.template.settings.hole(slot.name), Why.HOLE)
-
-    def _drops(self, slot: Slot) -> bool:
-        settings = self.template.slots.get(slot.name)
-        missing = (settings and settings.missing) or self.template.settings.missing
-        return missing is Missing.DROP
 
     def _is_dropped(self, line: Sequence[Part]) -> bool:
         slots = [part for part in line if isinstance(part, Slot)]
-        return bool(slots) and all(map(self._drops, slots))
+        return bool(slots) and all(drops(slot, self.template) for slot in slots)
 
     def _portions(self, portions: Sequence[Portion], level: int) -> None:
         for portion in portions:
-            self.writer.line_ends(2)
             self._blocks(portion.blocks, level)
-        self.writer.line_ends(2)
+        self.writer.line_ends(1 if self.is_numbered else 2)
 
     def _blocks(self, blocks: Sequence[Block], level: int) -> None:
         """Blocks with what lies between them; their headings begin at `level`."""
-        levels = [block.level for block in blocks if _is_marked(block)]
+        levels = [block.level for block in blocks if _is_section(block)]
         shift = level - min(levels) if levels else 0
+        self._gap(blocks[0])
+        self.last = blocks[-1]
         for block in blocks:
-            if shift and _is_marked(block) and block.heading:
-                self._relevelled(block, min(block.level + shift, _MOST_LEVEL))
+            if self.is_numbered and block.heading and len(blocks) == 1:
+                # the title of a document of another kind, or a heading with nothing below it
+                self.writer.bytes_of(block.heading.title)
+            elif _is_section(block) and (shift or not self._fits(block)):
+                self._relevelled(block, block.level + shift)
             elif block.kind is Kind.BLANK:
                 self.writer.line_ends(2)
             else:
                 self.writer.bytes_of(block.span)
+                if fence := _open_fence(block):
+                    self.writer.line_ends(1)
+                    self.writer.added(fence, Why.FENCE)
+                    self.writer.line_ends(1)
+
+    def _gap(self, block: Block) -> None:
+        """What separates a block from what stands before it."""
+        text = block.kind in _TEXT and (self.last is None or self.last.kind in _TEXT)
+        closes = self.is_numbered and text and self.writer.ends_with_text
+        self.writer.line_ends(1 if closes else 2)
+        if is_indented(block) and self.last and self.last.kind in _OPEN:
+            # what is indented would go on with what stands before it
+            self.writer.added("<!-- -->", Why.SEPARATOR)
+            self.writer.line_ends(2)
+
+    def _fits(self, block: Block) -> bool:
+        """Whether a heading is one as the output's are."""
+        marked = block.heading is not None and block.heading.style in MARKED
+        return marked and not self.is_numbered
 
     def _relevelled(self, block: Block, level: int) -> None:
-        title = block.heading.title if block.heading else block.span
-        self.writer.added("#" * level + " ", Why.HEADING_MARK)
-        self.writer.bytes_of(title)
+        self.writer.line_ends(1)
+        self._mark(level)
+        self.writer.bytes_of(block.heading.title if block.heading else block.span)
         self.writer.line_ends(1)
 
     def _leftover(self) -> None:
-        left = [one.portion for one in self.placed if one.place is None and one.portion.blocks]
+        placed = self.parts.placed
+        left = [one.portion for one in placed if one.place is None and one.portion.blocks]
         if not left:
             return
-        settings, level = self.template.settings, leftover_level(self.template)
-        mark = "#" * level + " " if settings.numbering is Numbering.MD else ""
+        level = leftover_level(self.template)
+        mark = "" if self.is_numbered else "#" * level + " "
         self.writer.line_ends(2)
-        self.writer.text(f"{mark}{settings.unplaced}")
-        for portion in left:
-            self.writer.line_ends(2)
-            self._blocks(portion.blocks, level + 1)
+        self.writer.text(f"{mark}{self.template.settings.unplaced}\n")
+        self._portions(left, level + 1)
 
 
-def leftover_level(template: Template) -> int:
-    """The level of the heading over what fits no slot: that of the sections below the title."""
-    levels = [section.level for section in template.walk() if section.level]
-    tops = [section for section in template.sections if section.level]
-    if len(tops) == 1 and tops[0].sections:
-        return tops[0].sections[0].level
-    return min(levels, default=2)
+def _is_section(block: Block) -> bool:
+    """Whether a block is the heading of a section, marked or numbered, and nothing else."""
+    heading = block.heading
+    if heading is None or heading.run_in:
+        return False
+    return heading.style in (*MARKED, Style.NUMBERED)
 
 
-def _is_marked(block: Block) -> bool:
-    return block.heading is not None and block.heading.style in (Style.ATX, Style.SETEXT)
-
-
-def _lines(parts: Iterable[Part]) -> Iterator[list[Part]]:
-    """Front matter line by line."""
-    line: list[Part] = []
-    for part in parts:
-        if not isinstance(part, Literal):
-            line.append(part)
-            continue
-        at = part.start
-        for text in part.text.splitlines(keepends=True):
-            line.append(Literal(at, at + len(text), text))
-            at += len(text)
-            if text.endswith("\n"):
-                yield line
-                line = []
-    if line:
-        yield line
+def _open_fence(block: Block) -> str:
+    """What closes a block of code that the document's end closed; empty where it is closed."""
+    lines = block.text.rstrip().splitlines() if block.kind is Kind.CODE else []
+    opened = _FENCE.match(lines[0]) if lines else None
+    if not opened:
+        return ""
+    closed = len(lines) > 1 and lines[-1].strip().startswith(opened[2])
+    return "" if closed and not lines[-1].strip(f" \t{opened[2][0]}") else opened[1] + opened[2]
 
 
 def _key(line: Sequence[Part]) -> str:

@@ -49,6 +49,9 @@ class Style(StrEnum):
     BOLD = "**…**"
 
 
+MARKED = (Style.ATX, Style.SETEXT)
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """What makes a block a heading; `title` is its text alone, without marks and number.

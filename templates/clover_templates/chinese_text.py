@@ -67,18 +67,19 @@ class _Text:
         return at if at < len(self.lines) and at not in self.runs else None
 
 
-def numbered_rows(source: Source) -> list[Rows] | None:
-    """The rows of every block of a numbered text, in order; None where the text is none.
+def numbered_rows(source: Source, *, always: bool = False) -> list[Rows] | None:
+    """The rows of every block of a numbered text, in order; None where the text is none, unless it
+    is `always` to be read as one.
 
     Headings are the title in the first lines, at level 1, and the numbered lines that have a title
     of their own, one level below their number's. Other numbered lines are items of lists. Blank
     lines and front matter have no rows.
     """
     # most texts are told by this alone
-    if not _FIRST_NUMBER.search(source.data):
+    if not always and not _FIRST_NUMBER.search(source.data):
         return None
     text = _Text.of(source)
-    return list(_grouped(_Lines(text).rows())) if _is_numbered(text) else None
+    return list(_grouped(_Lines(text).rows())) if always or _is_numbered(text) else None
 
 
 def _is_numbered(text: _Text) -> bool:

@@ -24,4 +24,4 @@ def named_template(document: Document) -> str | None:
 
 def findings(document: Document, template: Template) -> tuple[Finding, ...]:
     """What keeps a document from conforming (D01 to D08), in order; offsets are bytes."""
-    return check_document(template, parts_of(document))
+    return check_document(template, parts_of(document, template))

@@ -27,13 +27,14 @@ class Document:
     blocks: tuple[Block, ...] = field(repr=False)
 
     @classmethod
-    def of(cls, data: bytes) -> Document:
-        """Cut `data` into blocks; as a numbered Chinese text if it is one, else as Markdown.
+    def of(cls, data: bytes, *, numbered: bool = False) -> Document:
+        """Cut `data` into blocks; as a numbered Chinese text if it is one, or is said to be one,
+        else as Markdown.
 
         Raises DocumentError for what is no UTF-8 text or too large.
         """
         source = Source.of(data)
-        rows = numbered_rows(source)
+        rows = numbered_rows(source, always=numbered)
         blocks = blocks_of(source, markdown_rows(source) if rows is None else rows)
         return cls(source, _with_bold_headings(tuple(blocks)))
 

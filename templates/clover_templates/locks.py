@@ -10,7 +10,7 @@ from unicodedata import normalize
 
 from clover_templates.blocks import Kind
 from clover_templates.document import Document
-from clover_templates.normal import marks_end
+from clover_templates.normal import marks_end, whole
 from clover_templates.numerals import SIGNS, numeral_value
 from clover_templates.opaque import Inline, inline_pieces
 from clover_templates.source import Span, byte_offsets
@@ -96,9 +96,7 @@ def locked_items(document: Document) -> Iterator[Item]:
     """The locked items of a document, in order; the numbers of headings and lists are none."""
     for block in document.blocks:
         if lock := _WHOLE.get(block.kind):
-            text = block.text.strip()
-            inside = "\n".join(text.splitlines()[1:-1])
-            yield Item(lock, text, inside or text, block.span)
+            yield Item(lock, block.text.strip(), whole(block), block.span)
         elif block.kind is not Kind.BLANK:
             text = block.text
             places = byte_offsets(text)

@@ -75,7 +75,7 @@ def units(document: Document) -> Iterator[Unit]:
     """Everything the document says, unit by unit, in order."""
     for block in document.blocks:
         if block.kind in OPAQUE:
-            yield Unit(_whole(block), block.span)
+            yield Unit(whole(block), block.span)
         elif block.kind not in _EMPTY:
             yield from _pieces(block)
 
@@ -86,7 +86,7 @@ def grams(text: str) -> set[tuple[str, ...]]:
     return {tokens[at : at + 3] for at in range(max(len(tokens) - 2, 1))} if tokens else set()
 
 
-def _whole(block: Block) -> str:
+def whole(block: Block) -> str:
     """An opaque block to the letter, but for line ends and the fence that may have been closed."""
     lines = block.text.splitlines()
     if block.kind is Kind.CODE and _FENCE.match(lines[0]):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from clover_templates.heading_text import plain_heading
 from clover_templates.template import Section, Slot, Template, hint_line
+from clover_templates.template_lines import is_form
+from clover_templates.template_settings import Numbering
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Places:
 
     def __init__(self, template: Template) -> None:
         self.template = template
-        self.all = tuple(_places(template.walk()))
+        self.all = tuple(_places(template))
         self._named: dict[str, Section] = {}
         for section in template.walk():
             if section.heading is not None:
@@ -68,16 +70,17 @@ def _hint(place: Place, template: Template) -> str:
     return f"## {label} ({settings.hint})" if settings.hint else f"## {label}"
 
 
-def _places(sections: Iterator[Section]) -> Iterator[Place]:
-    for section in sections:
-        blocks = [slot for slot in section.slots if slot.block and not _in_unit(section, slot)]
-        if section.level > 1 and section.heading is None and section.repeated:
+def _places(template: Template) -> Iterator[Place]:
+    top = 0 if template.numbering is Numbering.GONGWEN else 1
+    for section in template.walk():
+        blocks = [slot for slot in section.slots if _takes_blocks(section, slot, template)]
+        if section.level > top and section.heading is None and section.repeated:
             yield Place(section, headed=True)
-        elif blocks:
-            yield from (Place(section, slot) for slot in blocks)
-        elif section.slots and section.level > 1:
+        yield from (Place(section, slot) for slot in blocks)
+        if not blocks and section.slots and section.level > top:
             yield Place(section)
 
 
-def _in_unit(section: Section, slot: Slot) -> bool:
-    return any(slot in unit.slots for unit in section.units)
+def _takes_blocks(section: Section, slot: Slot, template: Template) -> bool:
+    in_unit = any(slot in unit.slots for unit in section.units)
+    return slot.block and not in_unit and not is_form(slot, template)

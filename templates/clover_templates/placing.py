@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 
+from clover_templates.blocks import Kind
 from clover_templates.places import Place, Places
 from clover_templates.portions import Portion
 from clover_templates.scoring import Scorer, Scores
@@ -47,9 +48,15 @@ def _choices(portion: Portion, places: Places) -> Sequence[Place]:
     """The places that may be a portion's: those of the section its heading names, or else all.
     One with a heading of its own would end the text that stands above other sections."""
     some = places.all if portion.home is None else places.of(portion.home)
-    if portion.is_headed:
-        return [each for each in some if each.headed or not each.section.sections]
+    if headings := sum(block.kind is Kind.HEADING for block in portion.blocks):
+        alone = headings == 1
+        return [each for each in some if _ends_with_text(each) or (each.headed and alone)]
     return [each for each in some if not each.headed]
+
+
+def _ends_with_text(place: Place) -> bool:
+    """Whether headings may stand in a place: below its text the template has none of its own."""
+    return place.section.level > 0 and not place.section.sections
 
 
 def _standardised(scores: Scores) -> Scores:

@@ -38,11 +38,6 @@ class Portion:
         """What is read of it to place it."""
         return "".join(block.text for block in self.blocks).strip()
 
-    @property
-    def is_headed(self) -> bool:
-        """Whether headings stand in it."""
-        return any(block.kind is Kind.HEADING for block in self.blocks)
-
 
 @dataclass(frozen=True, slots=True)
 class Portions:
@@ -114,10 +109,15 @@ class _Walk:
             yield Portion(_told(group), home)
 
 
+def is_indented(block: Block) -> bool:
+    """Whether a block is code by its indentation."""
+    return block.kind is Kind.CODE and block.text[:1] in (" ", "\t")
+
+
 def _belongs(block: Block, before: Block) -> bool:
     """Whether a block stays behind the one before: a list behind its `…:`, a note, a rule, and
     indented code, which is code only where no list stands before it."""
-    if block.kind in _ATTACHED or (block.kind is Kind.CODE and block.text[:1] in " \t"):
+    if block.kind in _ATTACHED or is_indented(block):
         return True
     return block.kind in _LED and before.text.rstrip().endswith((":", "："))
 

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clover_templates.assembling import assemble, leftover_level
+from clover_templates.assembling import Parts, assemble
+from clover_templates.blocks import MARKED
 from clover_templates.breach import Breach
 from clover_templates.builtins import Facts
 from clover_templates.case import Expected
 from clover_templates.document import Document
 from clover_templates.edit import Edit
+from clover_templates.form_lines import answered
 from clover_templates.places import Places
 from clover_templates.placing import Placed, place
 from clover_templates.portions import portions_of
 from clover_templates.scoring import Scorer
+from clover_templates.shape import leftover_level, misshapes
 from clover_templates.source import Span
-from clover_templates.structure import misfits
-from clover_templates.template import Expected as ExpectedSection
 from clover_templates.template import Literal, Template
-from clover_templates.template_settings import Leftover, Mode
+from clover_templates.template_settings import Leftover, Mode, Numbering
 from clover_templates.trace import FromSource, Trace, moved
 from clover_templates.verify import verify
 
@@ -47,14 +48,30 @@ async def restructure(
     if conforms(document, template):
         whole = Trace((FromSource(0, len(document.data)),))
         return Proposal(document, document.data, whole, (), (), ())
+    document = _as_numbered(document, template)
     places = Places(template)
-    portions = portions_of(document, places)
+    answers, portions = answered(template, portions_of(document, places))
     placed = await place(portions.all, places, scorer)
-    trace = assemble(document, template, portions, placed, facts)
+    trace = assemble(document, template, Parts(portions.title, placed, answers), facts)
     output = trace.output(document.data)
     edits = tuple(edits_of(document.data, trace))
     breaches = verify(document, output, trace, expected(template), edits=edits)
+    if not breaches:
+        breaches = tuple(misshapes(Document.of(output), template))
     return Proposal(document, output, trace, placed, edits, breaches)
+
+
+def _as_numbered(document: Document, template: Template) -> Document:
+    """For a 公文 a text without marked headings below its title is read line by line, however it
+    is numbered."""
+    marked = [b for b in document.blocks if b.heading and b.heading.style in MARKED]
+    if (
+        len(marked) > 1
+        or any(b.level > 1 for b in marked)
+        or template.numbering is not Numbering.GONGWEN
+    ):
+        return document
+    return Document.of(document.data, numbered=True)
 
 
 def refusal(proposal: Proposal, template: Template) -> str:
@@ -70,20 +87,17 @@ def refusal(proposal: Proposal, template: Template) -> str:
 
 def conforms(document: Document, template: Template) -> bool:
     """Whether the document has the template's shape already: its headings and its keys."""
-    pattern = expected(template)
     lines = range(document.source.front_matter_lines)
     keys = {document.source.line(n).decode().split(":")[0].strip() for n in lines}
-    shaped = pattern.outline and not any(misfits(document.outline, pattern.outline))
-    return bool(shaped) and keys.issuperset(pattern.front_matter)
+    return keys.issuperset(_keys(template)) and not any(misshapes(document, template))
 
 
 def expected(template: Template) -> Expected:
-    """What the template asks of its documents, for the checks."""
-    unplaced = ExpectedSection(leftover_level(template), template.settings.unplaced, 0, 1, True)
+    """What the template asks of its documents, for the checks; its shape is checked apart."""
     modes = {slot.name: slot.mode for slot in template.slots.values()}
+    mark = "#" * leftover_level(template)
     return Expected(
-        literals=f"{template.text}\n{'#' * unplaced.level} {unplaced.heading}\n",
-        outline=(*template.expected_outline(), unplaced),
+        literals=f"{template.text}\n{mark} {template.settings.unplaced}\n",
         front_matter=tuple(_keys(template)),
         rewritten=frozenset(name for name, mode in modes.items() if mode is Mode.REWRITE),
         written=frozenset(name for name, mode in modes.items() if mode is Mode.WRITE),

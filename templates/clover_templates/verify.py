@@ -24,7 +24,7 @@ from clover_templates.trace import Added, FromSource, Literal, Trace, Why, Writt
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _ADDED = {
-    Why.SEPARATOR: re.compile(r"\s*"),
+    Why.SEPARATOR: re.compile(r"\s*(?:<!-- -->)?\s*"),
     Why.HEADING_MARK: re.compile(r"\s*#{1,6}[ \t]*"),
     Why.FENCE: re.compile(r"\s*(?:`{3,}|~{3,})\s*"),
     Why.HOLE: re.compile(r"【待补(?:：[^【】\r\n]*)?】|TODO\([^()\r\n]*\)"),

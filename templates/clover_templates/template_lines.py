@@ -1,0 +1,47 @@
+"""A template's text line by line, and what becomes of a slot that stands in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from clover_templates.template import Literal, Part, Slot, Template, Unit
+from clover_templates.template_settings import BUILTINS, Missing
+
+
+def lines_of(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
+    """Parts line by line; a repeated unit is a line for itself."""
+    line: list[Part] = []
+    for part in parts:
+        if isinstance(part, Unit):
+            if line:
+                yield tuple(line)
+            yield (part,)
+            line = []
+        elif isinstance(part, Literal):
+            for text in part.text.splitlines(keepends=True):
+                line.append(replace(part, text=text))
+                if text.endswith("\n"):
+                    yield tuple(line)
+                    line = []
+        else:
+            line.append(part)
+    if line:
+        yield tuple(line)
+
+
+def is_form(slot: Slot, template: Template) -> bool:
+    """Whether a slot that is alone on its line takes a value there, not blocks."""
+    settings = template.slots.get(slot.name)
+    if slot.name in BUILTINS or settings is None:
+        return True
+    again = [piece for piece in template.pieces() if isinstance(piece, Slot)]
+    named = sum(piece.name == slot.name for piece in again)
+    return bool(settings.format or settings.one_of) or named > 1
+
+
+def drops(slot: Slot, template: Template) -> bool:
+    """Whether nothing stands where there is no value for a slot."""
+    settings = template.slots.get(slot.name)
+    missing = (settings and settings.missing) or template.settings.missing
+    return missing is Missing.DROP
