@@ -229,8 +229,14 @@ class _Assembly:
         return bool(slots) and all(drops(slot, self.template) for slot in slots)
 
     def _portions(self, portions: Sequence[Portion], level: int) -> None:
+        before: Block | None = None
         for portion in portions:
-            self._blocks(portion.blocks, level)
+            if before and _are_one(before, portion.blocks[0]):
+                self.writer.line_ends(1)
+                self._written(portion.blocks, 0)
+            else:
+                self._blocks(portion.blocks, level)
+            before = portion.blocks[-1]
         self.writer.line_ends(1 if self.is_numbered else 2)
 
     def _blocks(self, blocks: Sequence[Block], level: int) -> None:
@@ -238,6 +244,10 @@ class _Assembly:
         levels = [block.level for block in blocks if _is_section(block)]
         shift = level - min(levels) if levels else 0
         self._gap(blocks[0])
+        self._written(blocks, shift)
+
+    def _written(self, blocks: Sequence[Block], shift: int) -> None:
+        """Blocks as they are, headings by `shift` levels deeper."""
         self.last = blocks[-1]
         for block in blocks:
             if self.is_numbered and block.heading and len(blocks) == 1:
@@ -293,6 +303,12 @@ def _is_section(block: Block) -> bool:
     if heading is None or heading.run_in:
         return False
     return heading.style in (*MARKED, Style.NUMBERED)
+
+
+def _are_one(block: Block, following: Block) -> bool:
+    """Whether two blocks are lines of one paragraph."""
+    alike = block.kind is following.kind is Kind.PARAGRAPH
+    return alike and block.end == following.start
 
 
 def _open_fence(block: Block) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clover_templates import outline, template
 from clover_templates.blocks import Block, Kind, Style
@@ -16,6 +17,7 @@ _ATTACHED = frozenset(
     {Kind.REFERENCES, Kind.FOOTNOTE, Kind.COMMENT, Kind.HTML, Kind.RULE, Kind.MATH}
 )
 _LED = frozenset({Kind.LIST, Kind.TABLE, Kind.CODE, Kind.QUOTE, Kind.CALLOUT, Kind.MATH})
+_ENDED = re.compile(r"[。！？；：…][”』」）)]*\s*\Z")
 _SILENT = frozenset({Kind.BLANK, Kind.BOM, Kind.FRONT_MATTER})
 
 
@@ -98,7 +100,7 @@ class _Walk:
         """Each block for itself, with what stays behind it."""
         group: list[Block] = []
         last: Block | None = None
-        for block in blocks:
+        for block in (line for each in blocks for line in _lines(each)):
             if block.kind not in _SILENT:
                 if last and not _belongs(block, last):
                     yield Portion(_told(group), home)
@@ -107,6 +109,20 @@ class _Walk:
             group.append(block)
         if last:
             yield Portion(_told(group), home)
+
+
+def _lines(block: Block) -> Iterator[Block]:
+    """A paragraph whose lines end with a Chinese sentence's end is a paragraph a line: text that is
+    wrapped breaks anywhere."""
+    lines = block.text.splitlines(keepends=True) if block.kind is Kind.PARAGRAPH else []
+    if len(lines) < 2 or not all(_ENDED.search(line) for line in lines[:-1]):
+        yield block
+        return
+    start = block.start
+    for line in lines:
+        end = start + len(line.encode())
+        yield replace(block, start=start, end=end)
+        start = end
 
 
 def is_indented(block: Block) -> bool:

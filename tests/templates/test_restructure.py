@@ -88,6 +88,11 @@ async def test_blocks_without_headings_are_placed_by_what_they_say() -> None:
     )
 
 
+async def test_a_paragraph_of_chinese_lines_is_placed_line_by_line() -> None:
+    text = (await proposed("disk坏了。\nusers等了很久。\nusers走了。\n")).output.decode()
+    assert "## Impact\n\nusers等了很久。\nusers走了。\n\n## Cause\n\ndisk坏了。\n" in text
+
+
 async def test_what_fits_nowhere_is_left_over_and_not_lost() -> None:
     proposal = await proposed("The disk was full.\n\nLorem ipsum dolor.\n")
     assert proposal.output.decode().endswith("\n\n## Unplaced\n\nLorem ipsum dolor.\n")
@@ -166,6 +171,7 @@ PIECES = st.sampled_from(
         "Text: \n",
         "一、基本情况\n\n",
         "本周完成 3 项，详见《报告》。\n\n",
+        "会议开始。\n大家同意。\n下周再议。\n",
         "---\n\n",
         "$$\n# x\n$$\n\n",
         "TODO(Cause)\n\n",
@@ -192,8 +198,8 @@ OFFICIAL = [
 def test_any_document_takes_any_shape_and_keeps_it(pieces: list[str], last: str, name: str) -> None:
     template = LIBRARY.find(name).template
     if name in OFFICIAL:
-        # a text without marks has no code by indentation, and numbered lines are its headings
-        pieces = [piece for piece in pieces if not piece.startswith(("一、", "    "))]
+        # a text without marks reads code, formulas and numbered lines in its own way
+        pieces = [piece for piece in pieces if not piece.startswith(("一、", "    ", "$$"))]
     document = Document.of("".join([*pieces, last]).encode())
     proposal = asyncio.run(restructure(document, template, WordScorer(), FACTS))
     assert proposal.breaches == ()
