@@ -219,7 +219,7 @@ class InlineCompletion:
             language=document.language,
             trigger=trigger,
             finish=written.finish,
-            indent=layout and layout.indent,
+            indent=layout.indent if layout else None,
         )
         text = settle(cursor.text, cursor.at, written.text) or ""
         text, covered = without_half(text), ""
