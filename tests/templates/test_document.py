@@ -155,6 +155,12 @@ def test_headings(text: str, found: list[tuple[int, str]]) -> None:
     assert headings(text) == found
 
 
+def test_a_formula_between_two_lists_belongs_to_neither() -> None:
+    kinds = [kind for kind, _ in cut("- a\n- b\n\n$$\n# x\n$$\n\n- a\n- b\n")]
+    assert kinds == [Kind.LIST, Kind.MATH, Kind.LIST]
+    assert [kind for kind, _ in cut("- a\n\n  $$\n  x\n  $$\n- b\n")] == [Kind.LIST]
+
+
 def test_a_list_has_its_items_and_an_item_its_own_list() -> None:
     [block] = Document.of(b"- a\n  - b\n\n- cat. Dog.\n").blocks
     assert [item.text for item in block.items] == ["- a\n  - b\n\n", "- cat. Dog.\n"]
