@@ -104,6 +104,8 @@ def test_line_ends_do_not_change_the_headings(text: str) -> None:
         ("---\na: 1\n---\n---\nb: 1\n---\n", ["FRONT_MATTER", "RULE", "HEADING"]),
         ("a\n$$\n# b\n$$\nc\n", ["PARAGRAPH", "MATH", "PARAGRAPH"]),
         ("$$x = 1$$\n", ["MATH"]),
+        ("- a\n- b\n\n$$\n# x\n$$\n\n- c\n", ["LIST", "MATH", "LIST"]),
+        ("- a\n\n  $$\n  # x\n  $$\n- b\n", ["LIST"]),
         ("$$\n# b\n", ["PARAGRAPH", "HEADING"]),
         ("%%\n# hidden\n%%\n# H\n", ["COMMENT", "HEADING"]),
         ("```\n$$\n```\n# H\n$$\n", ["CODE", "HEADING", "PARAGRAPH"]),
@@ -153,12 +155,6 @@ def test_kinds(text: str, blocks: list[str]) -> None:
 )
 def test_headings(text: str, found: list[tuple[int, str]]) -> None:
     assert headings(text) == found
-
-
-def test_a_formula_between_two_lists_belongs_to_neither() -> None:
-    kinds = [kind for kind, _ in cut("- a\n- b\n\n$$\n# x\n$$\n\n- a\n- b\n")]
-    assert kinds == [Kind.LIST, Kind.MATH, Kind.LIST]
-    assert [kind for kind, _ in cut("- a\n\n  $$\n  x\n  $$\n- b\n")] == [Kind.LIST]
 
 
 def test_a_list_has_its_items_and_an_item_its_own_list() -> None:
