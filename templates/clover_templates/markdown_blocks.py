@@ -56,6 +56,9 @@ def _told_apart_rows(source: Source) -> Iterator[Rows]:
     for row in _tree_rows(source, _masked(source, dialect)):
         while runs and runs[0].first < row.first:
             yield runs.popleft()
+        if runs and runs[0].first == row.first and row.kind is Kind.HEADING:
+            # it stands for the run
+            continue
         while runs and runs[0].end <= row.end:
             # inside of a list or quote: part of it
             runs.popleft()
@@ -76,7 +79,8 @@ def _dialect_runs(source: Source) -> list[Run]:
 
 
 def _masked(source: Source, runs: Sequence[Run]) -> bytes:
-    """The text below the front matter, with nothing but line ends left of `runs`.
+    """The text below the front matter, with an empty heading and line ends in place of `runs`: like
+    them a heading ends a list that it is not indented into.
 
     It begins with a line end more: what stands in its first line now cannot be front matter.
     """
@@ -84,7 +88,9 @@ def _masked(source: Source, runs: Sequence[Run]) -> bytes:
     text = bytearray(source.data[shift:])
     for run in runs:
         start, end = source.lines[run.first].start - shift, source.lines[run.end - 1].end - shift
+        mark = start + len(text[start:end]) - len(text[start:end].lstrip(b" \t"))
         text[start:end] = _NO_LINE_END.sub(b" ", text[start:end])
+        text[mark : mark + 1] = b"#"
     return b"\n" + _LONE_CR.sub(b"\n", bytes(text))
 
 

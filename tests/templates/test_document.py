@@ -104,6 +104,8 @@ def test_line_ends_do_not_change_the_headings(text: str) -> None:
         ("---\na: 1\n---\n---\nb: 1\n---\n", ["FRONT_MATTER", "RULE", "HEADING"]),
         ("a\n$$\n# b\n$$\nc\n", ["PARAGRAPH", "MATH", "PARAGRAPH"]),
         ("$$x = 1$$\n", ["MATH"]),
+        ("- a\n- b\n\n$$\n# x\n$$\n\n- c\n", ["LIST", "MATH", "LIST"]),
+        ("- a\n\n  $$\n  # x\n  $$\n- b\n", ["LIST"]),
         ("$$\n# b\n", ["PARAGRAPH", "HEADING"]),
         ("%%\n# hidden\n%%\n# H\n", ["COMMENT", "HEADING"]),
         ("```\n$$\n```\n# H\n$$\n", ["CODE", "HEADING", "PARAGRAPH"]),
