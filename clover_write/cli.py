@@ -24,6 +24,8 @@ COMMANDS = (
     "stop",
     "models",
     "doctor",
+    "stats",
+    "case",
     "bench",
 )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import gc
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clover_engine.api import EngineClient
+    from clover_lsp.protocol import CloverServer
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,14 +18,33 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "lsp",
         help="the language server an editor starts",
-        description="Speak LSP on standard input and output, for one editor.",
+        description="Speak LSP on standard input and output, for one editor; or over WebSocket.",
         epilog="examples:\n"
         "  clover-write lsp --stdio                  what editors start\n"
         "  clover-write lsp --stdio --engine fake    without a model, to try an editor\n"
+        "  clover-write lsp --websocket 127.0.0.1:0  for editors in a browser; prints the URL\n"
         "\neditors/README.md has the configuration of VS Code and Neovim.\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--stdio", action="store_true", help="the transport, and the only one")
+    transport = parser.add_mutually_exclusive_group()
+    transport.add_argument("--stdio", action="store_true", help="the transport, unless told")
+    transport.add_argument(
+        "--websocket", metavar="HOST:PORT", help="listen there; its token is printed with the URL"
+    )
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="let in pages from there, beside those of this machine (as https://ide.example)",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME[:PORT]",
+        help="a name by which clients may call this server, beside its address",
+    )
     parser.add_argument(
         "--engine",
         choices=("process", "inproc", "fake"),
@@ -33,16 +54,33 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the editor leaves."""
+    """Serve until the editor leaves. Raises ListenError."""
     # what is imported stays: looking for garbage in it would take a tenth of the start
     gc.disable()
     from clover_lsp.server import create_server
     from clover_write import __version__
 
-    server = create_server(lambda: _connect(args.engine), __version__)
+    def create() -> CloverServer:
+        return create_server(lambda: _connect(args.engine), __version__)
+
+    if args.websocket:
+        return _serve_websocket(args, create)
+    server = create()
     gc.freeze()
     gc.enable()
     server.start_io()
+    return 0
+
+
+def _serve_websocket(args: argparse.Namespace, create: Callable[[], CloverServer]) -> int:
+    """Serve browsers until the process is told to end. Raises ListenError."""
+    import asyncio
+
+    from clover_lsp.websocket import Door, WebSocketServer
+
+    gc.enable()
+    door = Door.parse(args.websocket, args.allow_origin, args.allow_host)
+    asyncio.run(WebSocketServer(door, create).run(lambda url: print(url, flush=True)))
     return 0
 
 

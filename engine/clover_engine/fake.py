@@ -152,7 +152,8 @@ def _written(
     """
     text, finish = _limited(_unlike(script, hole), hole)
     tokens = _TOKEN.findall(text)
-    forwards = script.steps or max(len(tokens), 1)
+    # what is only read takes one forward
+    forwards = (script.steps if hole.max_tokens else 0) or max(len(tokens), 1)
     done, written = 0, ""
     try:
         for done in range(1, forwards + 1):

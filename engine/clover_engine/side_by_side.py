@@ -37,11 +37,11 @@ def together(
                     asked[hole] = event
                 except StopIteration as end:
                     written[hole] = end.value
-            some = tuple(_first(asked))
-            if some:
+            answers = {}
+            if some := tuple(_first(asked)):
                 results = yield tuple(asked.pop(hole) for hole in some)
                 rounds += 1
-            answers = dict(zip(some, results or (), strict=True)) if some else {}
+                answers = dict(zip(some, results or (), strict=True))
     except DeadlinePassed:
         for hole, steps in enumerate(holes):
             if hole not in written:

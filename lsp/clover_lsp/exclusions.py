@@ -13,6 +13,8 @@ from clover_lsp.settings import Settings
 from clover_lsp.uris import files
 
 MAX_BYTES = 10 * 1024 * 1024
+# each keystroke costs what the document is long
+MAX_TYPED_BYTES = 2 * 1024 * 1024
 
 
 def refusal(
@@ -20,8 +22,8 @@ def refusal(
 ) -> str | None:
     """Why `document` gets no completions, in words for the user; None if it does.
 
-    What git ignores is written by the user all the same and gets them; what a program wrote gets
-    them when the user asks.
+    What git ignores is written by the user all the same and gets them; what is large, or a program
+    wrote, gets them when the user asks.
     """
     if not settings.enabled:
         return "completions are switched off"
@@ -31,13 +33,11 @@ def refusal(
         return f"no completions in a file that {reason}"
     if document.language in settings.excluded_languages:
         return f"no completions in {document.language} documents"
-    if _larger_than(document.text, MAX_BYTES):
+    if document.content.size > MAX_BYTES:
         return "no completions in a document over 10 MB"
     if "\0" in document.text:
         return "no completions in a binary file"
-    if trigger is Trigger.AUTOMATIC and is_generated(document):
-        return "no completions while typing in a generated file"
-    return None
+    return _unasked(document) if trigger is Trigger.AUTOMATIC else None
 
 
 def stays_out_of_prompts(document: Document, settings: Settings) -> bool:
@@ -63,7 +63,10 @@ def private(uri: str, secret_files: Sequence[str] = ()) -> str | None:
     return None
 
 
-def _larger_than(text: str, limit: int) -> bool:
-    if len(text) > limit or 4 * len(text) <= limit:
-        return len(text) > limit
-    return len(text.encode("utf-8", "surrogatepass")) > limit
+def _unasked(document: Document) -> str | None:
+    """Why nothing comes by itself while one types in `document`; None if it does."""
+    if document.content.size > MAX_TYPED_BYTES:
+        return "no completions while typing in a document over 2 MB, only when asked for"
+    if is_generated(document):
+        return "no completions while typing in a generated file, only when asked for"
+    return None

@@ -7,6 +7,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 
 from lsprotocol import types
 
@@ -16,6 +17,7 @@ from clover_lsp.client import Client
 from clover_lsp.cursor import Cursor, Cursors
 from clover_lsp.desk import Desk
 from clover_lsp.documents import Document, Documents
+from clover_lsp.editor_config import layout_of
 from clover_lsp.exclusions import refusal
 from clover_lsp.graphemes import without_half
 from clover_lsp.infill import Trigger
@@ -60,6 +62,8 @@ class InlineCompletion:
     ) -> None:
         self.client = Client()
         self.offers = Offers()
+        # told of an offer that goes before the user: its id, document, language and text
+        self.on_offer: Callable[[int, str, str, str], None] = lambda *_: None
         self._documents = documents
         self._cursors = Cursors(documents, notebooks or Notebooks(documents))
         self._settings_of = settings_of
@@ -147,6 +151,7 @@ class InlineCompletion:
         if reason := self._refusal(document, trigger):
             self._status.inactive(reason)
             return []
+        self._status.active()
         desk = self._desks[document.uri]
         stale = desk.open_request(asker)
         cursor = self._cursors.find(document, position, selected)
@@ -159,7 +164,12 @@ class InlineCompletion:
             return []
         desk.offers = offers
         if offers:
+            # of several the editor shows the first
+            self.on_offer(offers[0].id, document.uri, document.language, offers[0].text)
             self._look_ahead(desk, cursor, offers[0])
+            if self._status.is_failing:
+                # what was kept says nothing of the engine: ask how it is
+                self.warm(document, position)
         return [self._item(cursor, offer) for offer in offers]
 
     async def _offered(
@@ -203,19 +213,20 @@ class InlineCompletion:
         """The offer of what the engine wrote; None where nothing of it fits, or it was dismissed
         there too often."""
         document, settings = cursor.document, self._settings_of(cursor.document.uri)
-        text = infill.settle(
-            cursor.text,
-            cursor.at,
-            written.text,
-            document.language,
+        layout = layout_of(document.uri)
+        settle = partial(
+            infill.settle,
+            language=document.language,
             trigger=trigger,
             finish=written.finish,
+            indent=layout.indent if layout else None,
         )
-        text, covered = without_half(text or ""), ""
+        text = settle(cursor.text, cursor.at, written.text) or ""
+        text, covered = without_half(text), ""
         if not text.strip():
             return None
         if self.client.may_replace(settings) and not cursor.selected:
-            text, covered = behind_closers(cursor, text, written, trigger)
+            text, covered = behind_closers(cursor, text, written.text, settle)
         text = cursor.selected + text.replace("\n", document.eol)
         course = Course(cursor.before, text, cursor.after.removeprefix(covered))
         if self.offers.is_dismissed(document.uri, course):

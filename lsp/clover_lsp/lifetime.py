@@ -21,9 +21,9 @@ def watch_editor(process_id: int | None) -> None:
     threading.Thread(target=_watch, args=(process_id,), daemon=True, name="editor-watch").start()
 
 
-def leave_soon() -> None:
+def leave_soon(status: int) -> None:
     """End this process within a second, also if a thread deep in a model holds up its end."""
-    timer = threading.Timer(LEAVE_S, os._exit, args=(0,))
+    timer = threading.Timer(LEAVE_S, os._exit, args=(status,))
     timer.daemon = True
     timer.start()
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import TypeAlias
 
-from clover_lsp import infill
-from clover_lsp.answers import Written
 from clover_lsp.cursor import Cursor
-from clover_lsp.infill import Trigger
 from clover_lsp.postprocess import only_closers
 
+# what of the last, written at an offset (in code points) of the first, fits there
+Settle: TypeAlias = Callable[[str, int, str], str | None]
 _LINE = re.compile(r"[^\r\n]*")
 
 
-def behind_closers(cursor: Cursor, put: str, written: Written, trigger: Trigger) -> tuple[str, str]:
+def behind_closers(cursor: Cursor, put: str, wrote: str, settle: Settle) -> tuple[str, str]:
     """What to put at the cursor, and what right of it that covers: `put` and nothing, or, where
-    what is written goes on behind the closing signs there, the whole with those signs.
+    what the engine `wrote` goes on behind the closing signs there, the whole with those signs.
 
     An editor put the signs there; so the engine closes what it is in, where `put` ends.
     """
@@ -23,14 +24,7 @@ def behind_closers(cursor: Cursor, put: str, written: Written, trigger: Trigger)
     found = _LINE.match(text, at)
     closers = found.group().rstrip() if found else ""
     closed = put + closers
-    if not closers or not only_closers(closers) or not written.text.startswith(closed):
+    if not closers or not only_closers(closers) or not wrote.startswith(closed):
         return put, ""
-    tail = infill.settle(
-        f"{text[:at]}{put}{text[at:]}",
-        at + len(closed),
-        written.text[len(closed) :],
-        cursor.document.language,
-        trigger=trigger,
-        finish=written.finish,
-    )
+    tail = settle(f"{text[:at]}{put}{text[at:]}", at + len(closed), wrote[len(closed) :])
     return (closed + tail, closers) if tail else (put, "")

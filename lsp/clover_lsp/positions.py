@@ -22,7 +22,8 @@ class Encoding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """An immutable text and the offsets (in code points) at which its lines start.
+    """An immutable text, the offsets (in code points) at which its lines start, and its `size` in
+    bytes of UTF-8.
 
     Lone surrogates are kept as they came, but a high one never stands before a low one: the two
     are joined to the character they encode, as they are in the editor.
@@ -30,12 +31,14 @@ class IndexedText:
 
     text: str
     starts: tuple[int, ...]
+    size: int
 
     @classmethod
     def of(cls, text: str) -> IndexedText:
         """Index `text`."""
         joined = _join_pairs(text)
-        return cls(joined, (0, *_starts_within(joined, 0, len(joined))))
+        starts = (0, *_starts_within(joined, 0, len(joined)))
+        return cls(joined, starts, _units(joined, Encoding.UTF8))
 
     def offset(self, line: int, character: int, encoding: Encoding) -> int:
         """The offset of a position, clamped to the text, its line and whole characters."""
@@ -64,7 +67,7 @@ class IndexedText:
         return content.removesuffix("\n").removesuffix("\r")
 
     def replaced(self, start: int, end: int, new: str) -> IndexedText:
-        """This text with `new` in place of `[start, end)`; indexes only the lines that change."""
+        """This text with `new` in place of `[start, end)`; reads only the lines that change."""
         new = _join_pairs(new)
         if _joins(self.text[start - 1 : start] + new[:1]) or _joins(
             (self.text[start - 1 : start] + new)[-1:] + self.text[end : end + 1]
@@ -79,7 +82,9 @@ class IndexedText:
         # the window ends after a whole line end, so the start that follows it is found within
         middle = _starts_within(text, self.starts[first], stop)
         tail = [moved + shift for moved in self.starts[last + 1 :]]
-        return IndexedText(text, (*self.starts[: first + 1], *middle, *tail))
+        size = self.size + _units(new, Encoding.UTF8)
+        size -= _units(self.text[start:end], Encoding.UTF8)
+        return IndexedText(text, (*self.starts[: first + 1], *middle, *tail), size)
 
 
 def _starts_within(text: str, begin: int, stop: int) -> list[int]:

@@ -55,6 +55,21 @@ class Status:
             state = replace(state, kind=Kind.NORMAL, message=message)
         self._tell(state)
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the engine was last seen late or unable to answer."""
+        return self._state.kind in (Kind.WARNING, Kind.ERROR)
+
+    def answered(self) -> None:
+        """The engine answered, though nobody waited for that."""
+        if self.is_failing:
+            self._tell(replace(self._state, kind=Kind.NORMAL, message="the engine answers again"))
+
+    def active(self) -> None:
+        """The document gets completions."""
+        if self._state.kind is Kind.INACTIVE:
+            self._tell(replace(self._state, kind=Kind.NORMAL, message=""))
+
     def inactive(self, message: str) -> None:
         """The document gets no completions, and why."""
         self._tell(replace(self._state, kind=Kind.INACTIVE, message=message))

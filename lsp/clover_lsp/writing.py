@@ -95,6 +95,7 @@ class Writer:
         """Have the context read into the engine's cache."""
         try:
             await self._engine.fill(request)
+            self._status.answered()
         except Cancelled:
             log.debug("a completion was wanted first")
         except CloverError as error:
@@ -152,6 +153,7 @@ class Writer:
         """As `_fill`, for nobody yet: who asks there later is told if it fails again."""
         try:
             await self._write(job, request)
+            self._status.answered()
         except (CloverError, TimeoutError) as error:
             log.debug("nothing was written ahead: %s", type(error).__name__)
 

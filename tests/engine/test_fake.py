@@ -67,6 +67,15 @@ async def test_stops_and_lengths_hold() -> None:
     assert late.finish is Finish.DEADLINE
 
 
+async def test_what_is_only_read_takes_one_forward() -> None:
+    client = InprocClient(Runner(lambda: FakeEngine(Script("one two", steps=1000))))
+    try:
+        filled = await client.fill(infill_request("x = ", "", max_tokens=0))
+    finally:
+        await client.close()
+    assert filled.stats.forwards == 1
+
+
 @pytest.mark.parametrize("marked", ["clover-fake: {", 'clover-fake: {"txt": ""}', "clover-fake: 5"])
 async def test_a_script_that_cannot_be_read_is_an_error(marked: str) -> None:
     with pytest.raises(RequestError, match="cannot be read"):

@@ -11,13 +11,12 @@ import pytest
 from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient
 
+from tests.support.wire import PATIENCE_S, URI, Wire
+
 SERVER = [sys.executable, "-m", "clover_write", "lsp", "--stdio", "--engine", "fake"]
-URI = "untitled:Untitled-1"
 SCRIPTS = 'clover-fake: {"text": "Ada"} clover-fake: {"text": "周一\\nno"}\n'
 NOTE = SCRIPTS + "😀 {{name}}，____\n`[MASK]`\n\n<fill choices='yes|no'> [MASK]\n"
 ENDLESS = 'clover-fake: {"text": "secret plan", "steps": 600, "step_ms": 50}\n'
-# nothing here waits that long unless something is broken
-PATIENCE_S = 20
 
 
 class Editor:
@@ -214,6 +213,19 @@ async def test_the_user_can_end_a_fill_and_other_work_goes_on(editor: Editor) ->
         await filling
     assert (editor.edits, editor.told()) == ([], [])
     assert editor.progress[token][-1] == types.WorkDoneProgressEnd()
+
+
+async def test_a_cancelled_request_ends_its_fill(wire: Wire) -> None:
+    await wire.initialize(capabilities={"window": {"workDoneProgress": True}})
+    wire.open(ENDLESS + "{{a}}", language="markdown")
+    fill = {"command": "clover-write.fill", "arguments": [URI, None]}
+    wire.send("workspace/executeCommand", fill, id="fill")
+    wire.reply((await wire.heard("window/workDoneProgress/create"))["id"], result=None)
+    begun = await wire.heard("$/progress", 2)
+    wire.send("$/cancelRequest", {"id": "fill"})
+    assert (await wire.answer("fill"))["error"]["code"] == -32800
+    ended = await wire.heard("$/progress", 3)
+    assert [each["params"]["value"]["kind"] for each in (begun, ended)] == ["report", "end"]
 
 
 async def test_what_prevents_a_fill_is_told(editor: Editor) -> None:

@@ -198,6 +198,54 @@ async def test_a_failing_engine_is_told_once_and_asked_again(session: Session) -
     assert (session.told[-1]["busy"], session.told[-1]["kind"]) == (False, "Normal")
 
 
+async def test_after_an_error_a_kept_answer_has_the_engine_asked_how_it_is(
+    session: Session,
+) -> None:
+    session.open("x = \ny = \n")
+    await session.shows((0, 4), "1")
+    request = session.request((1, 4))
+    (await session.asked(2)).answer.set_exception(EngineUnavailable("no engine"))
+    assert inserted(await request) is None
+    assert session.told[-1]["kind"] == "Error"
+    assert inserted(await session.request((0, 4))) == "1"
+    asked = await session.asked(3)
+    assert (asked.hole.max_tokens, session.told[-1]["kind"]) == (0, "Error")
+    asked.answer.set_exception(EngineUnavailable("no engine"))
+    assert inserted(await session.request((0, 4))) == "1"
+    (await session.asked(4)).answer.set_result("")
+    await asyncio.sleep(0)
+    assert (session.told[-1]["busy"], session.told[-1]["kind"]) == (False, "Normal")
+    assert session.shown == ["no engine"]
+
+
+async def test_what_is_written_ahead_tells_that_the_engine_is_well() -> None:
+    session = Session(Settings(prefetch=True))
+    session.open("x = \ny = \n")
+    assert await session.shows((0, 4), "1") == "1"
+    (await session.asked(2)).answer.set_exception(EngineUnavailable("no engine"))
+    request = session.request((1, 4))
+    (await session.asked(3)).answer.set_exception(EngineUnavailable("no engine"))
+    assert inserted(await request) is None
+    assert session.told[-1]["kind"] == "Error"
+    assert inserted(await session.request((0, 4))) == "1"
+    ahead = await session.asked(4)
+    assert ahead.request.priority is Priority.BACKGROUND
+    ahead.answer.set_result(" + 1")
+    await asyncio.sleep(0)
+    assert (session.told[-1]["busy"], session.told[-1]["kind"]) == (False, "Normal")
+    await session.feature.close()
+
+
+async def test_a_document_that_gets_completions_is_no_longer_inactive(session: Session) -> None:
+    session.open("x = \n")
+    await session.shows((0, 4), "1")
+    session.open("KEY=", uri="file:///a/.env")
+    assert inserted(await session.request((0, 4), uri="file:///a/.env")) is None
+    assert session.told[-1]["kind"] == "Inactive"
+    assert inserted(await session.request((0, 4))) == "1"
+    assert session.told[-1] == {"busy": False, "kind": "Normal", "message": ""}
+
+
 async def test_an_engine_that_cannot_be_made_is_tried_again() -> None:
     session = Session()
     attempts: list[int] = []

@@ -181,6 +181,7 @@ async def test_actions_are_offered_where_they_are_about_the_line_or_asked_for(
         "refactor.rewrite",
         "source.toc",
         "source.tags",
+        "source.saveCase",
     ]
     editor.open(f"---\ntags: [a]\n---\n{STALE}")
     assert await editor.actions(0) == []
@@ -191,6 +192,7 @@ async def test_actions_are_offered_where_they_are_about_the_line_or_asked_for(
     assert [each.kind for each in await editor.actions(0, "source")] == [
         "source.toc",
         "source.tags",
+        "source.saveCase",
     ]
     assert await editor.actions(0, "source.organizeImports", "quickfix") == []
     assert await editor.actions(99) == []
@@ -199,7 +201,7 @@ async def test_actions_are_offered_where_they_are_about_the_line_or_asked_for(
     await editor.run(toc.command.command, *(toc.command.arguments or ()))
     assert editor.edited() == [("7:0-7:13", "- [😀 A](#-a)\n- [B](#b)")]
     editor.open(STALE, language="python")
-    assert await editor.actions(2, "source", "refactor") == []
+    assert await editor.actions(2, "source.toc", "refactor") == []
 
 
 async def test_what_prevents_a_change_is_told(editor: Editor, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from lsprotocol import types
 
 from clover_engine.api import Draft
+from clover_lsp.exclusions import MAX_TYPED_BYTES
 from clover_lsp.infill import Trigger
 from clover_lsp.inline_completion import REST_S
 from clover_lsp.settings import Mode, Settings
@@ -54,6 +55,28 @@ async def test_too_large_a_document_is_told_once_and_never_by_a_message(
     assert [told["kind"] for told in session.told] == ["Inactive"]
     assert session.shown == []
     assert session.connections == 0
+
+
+@pytest.mark.parametrize("line", ["x = 1\n", "# 二兆字节的注释\n"])
+async def test_in_a_large_document_nothing_comes_unasked_and_one_status_says_so(
+    session: Session, line: str
+) -> None:
+    # 42
+    text = line * (MAX_TYPED_BYTES // len(line.encode()))
+    spare = MAX_TYPED_BYTES - len(text.encode())
+    session.open("x" * spare + text, language="python")
+    session.engine.reply = lambda hole: "" if hole.unlike else "y = 2"
+    assert await session.texts((0, 0), trigger=Trigger.INVOKED) == ["y = 2"]
+    assert await session.texts((1, 0)) == ["y = 2"]
+    told, asked = len(session.told), len(session.engine.asks)
+    for column in range(5):
+        session.type((1, column), "z")
+        assert await session.texts((1, column + 1)) == []
+    assert [told["kind"] for told in session.told[told:]] == ["Inactive"]
+    assert "2 MB" in session.told[-1]["message"]
+    assert (len(session.engine.asks), session.shown) == (asked, [])
+    assert await session.texts((1, 5), trigger=Trigger.INVOKED) == ["y = 2"]
+    assert session.told[-1]["kind"] == "Normal"
 
 
 URIS = [

@@ -31,8 +31,8 @@ class Wire:
 
     @classmethod
     async def start(cls, command: Sequence[str] = VERBOSE, **environment: str) -> Wire:
-        # a pipe that nobody reads would fill, and stop the server
-        log = tempfile.TemporaryFile()  # noqa: SIM115
+        # a pipe that nobody reads would fill, and stop the server; both ends of this have a place
+        log = tempfile.TemporaryFile("a+b")  # noqa: SIM115
         pipe = subprocess.PIPE
         return cls(
             await asyncio.create_subprocess_exec(

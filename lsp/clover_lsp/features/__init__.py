@@ -1,0 +1,1 @@
+"""What the server answers, by kind of message: each part registers its handlers with pygls."""
