@@ -16,7 +16,7 @@ def chosen_template(name: str | None, document: Document, workspace: Path) -> Te
     from clover_templates.library import Library, TemplateError
     from clover_write.config import config_path
 
-    wanted = name or named_template(document)
+    wanted = name or named_template(document.data)
     if not wanted:
         raise TemplateError("which template? Give --template, or `template:` in the front matter")
     library = Library.of(config_path().with_name("templates"), [workspace])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 10 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
-_PATCH_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 
 
 class FileError(CloverError):
@@ -39,11 +36,9 @@ class TextFile:
 
     def diff(self, text: str) -> bytes:
         """What changes if `text` takes its place, as `patch` reads it."""
-        # for patch a line ends with "\n" alone
-        before, after = (_PATCH_LINE.findall(each) for each in (self.document.text, text))
-        lines = difflib.unified_diff(before, after, str(self.path), str(self.path))
-        unended = "\n\\ No newline at end of file\n"
-        diff = "".join(line if line.endswith("\n") else line + unended for line in lines)
+        from clover_templates.diff import unified_diff
+
+        diff = unified_diff(self.document.text, text, str(self.path))
         return diff.encode("utf-8", "surrogateescape")
 
     def replace(self, text: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 import gc
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from clover_write import __version__
 
     def create() -> CloverServer:
-        return create_server(lambda: _connect(args.engine), __version__)
+        return create_server(lambda: _connect(args.engine), __version__, _template_folder)
 
     if args.websocket:
         return _serve_websocket(args, create)
@@ -70,6 +71,12 @@ def run(args: argparse.Namespace) -> int:
     gc.enable()
     server.start_io()
     return 0
+
+
+def _template_folder() -> Path:
+    from clover_write.config import config_path
+
+    return config_path().with_name("templates")
 
 
 def _serve_websocket(args: argparse.Namespace, create: Callable[[], CloverServer]) -> int:

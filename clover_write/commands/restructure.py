@@ -27,6 +27,7 @@ examples:
   clover-write restructure incident.md --template incident --diff
   clover-write restructure 会议记录.md --template 会议纪要 --in-place
   clover-write restructure notes.md --template minutes --report
+  clover-write restructure notes.md --template minutes --section Decisions --in-place
   clover-write restructure notes.md --template minutes --no-model
 """
 
@@ -44,6 +45,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output(parser).add_argument(
         "--report", action="store_true", help="print what would move where, and what is missing"
     )
+    parser.add_argument(
+        "--section",
+        metavar="HEADING",
+        action="append",
+        help="make the changes of this section of the outcome alone; may be given several times",
+    )
     parser.add_argument("--no-model", action="store_true", help="place by words alone")
     parser.add_argument("--engine", choices=("process", "inproc", "fake"), help="where it runs")
     parser.add_argument("--workspace", type=Path, default=Path(), help="where templates are sought")
@@ -54,6 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Restructure and print or write the outcome. Raises CloverError."""
     import asyncio
 
+    from clover_templates.changes import part_of
     from clover_templates.document import Document
     from clover_templates.report import report
     from clover_templates.restructure import refusal
@@ -64,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
     document = Document.of(file.data)
     template = chosen_template(args.template, document, args.workspace)
     proposal = asyncio.run(_proposed(args, document, template))
+    if args.section:
+        proposal = part_of(proposal, template, args.section)
     if args.report:
         sys.stdout.write(report(proposal, template, file.path.name))
         return 0

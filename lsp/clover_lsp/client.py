@@ -20,6 +20,9 @@ class Client:
     has_inline_completion: bool = False
     pulls_configuration: bool = False
     registers_configuration: bool = False
+    registers_completion: bool = False
+    registers_hover: bool = False
+    pulls_diagnostics: bool = False
 
     @classmethod
     def of(cls, params: types.InitializeParams) -> Client:
@@ -27,11 +30,16 @@ class Client:
         workspace = params.capabilities.workspace
         text_document = params.capabilities.text_document
         changes = workspace.did_change_configuration if workspace else None
+        completion = text_document.completion if text_document else None
+        hover = text_document.hover if text_document else None
         return cls(
             params.client_info.name if params.client_info else "",
-            bool(text_document and text_document.inline_completion),
-            bool(workspace and workspace.configuration),
-            bool(changes and changes.dynamic_registration),
+            has_inline_completion=bool(text_document and text_document.inline_completion),
+            pulls_configuration=bool(workspace and workspace.configuration),
+            registers_configuration=bool(changes and changes.dynamic_registration),
+            registers_completion=bool(completion and completion.dynamic_registration),
+            registers_hover=bool(hover and hover.dynamic_registration),
+            pulls_diagnostics=bool(text_document and text_document.diagnostic),
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lsprotocol import types
@@ -42,6 +42,10 @@ class Documents:
     def __init__(self) -> None:
         self.encoding = Encoding.UTF16
         self._open: dict[str, Document] = {}
+
+    def __iter__(self) -> Iterator[Document]:
+        """All that are open, as they stand now."""
+        return iter(tuple(self._open.values()))
 
     def get(self, uri: str) -> Document | None:
         """The document as it stands now, None if it is not open."""

@@ -29,6 +29,10 @@ class Rule:
     ignores: bool
     folders_only: bool
 
+    def names(self, file: str) -> bool:
+        """Whether it names the file at a relative path, with `/` between folders."""
+        return self.ignores and not self.folders_only and bool(self.pattern.fullmatch(file))
+
 
 def gitignored(path: Path) -> bool:
     """Whether git would ignore the file at this absolute path: by the `.gitignore` files from its
@@ -107,10 +111,10 @@ def _read_rules(file: str, mtime: int, size: int) -> tuple[Rule, ...]:
     if size > _MAX_BYTES or not os.path.isfile(file):
         return ()
     text = Path(file).read_text("utf-8-sig", "replace")
-    return tuple(rule for line in text.split("\n") if (rule := _rule(line.removesuffix("\r"))))
+    return tuple(rule for line in text.split("\n") if (rule := read_rule(line.removesuffix("\r"))))
 
 
-def _rule(line: str) -> Rule | None:
+def read_rule(line: str) -> Rule | None:
     """The rule of a line; None for a comment, a blank line and a pattern that fits nothing."""
     if line.startswith("#"):
         return None

@@ -18,7 +18,7 @@ from clover_engine.errors import CloverError
 from clover_lsp.documents import Document, Documents
 from clover_lsp.settings import Settings
 from clover_lsp.span_filling import KIND, MARKDOWN, wanted
-from clover_lsp.workspace_edits import EditRefused, apply_edits
+from clover_lsp.workspace_edits import EditRefused, apply_edits, text_edits
 
 # what reads documents is imported where it is used: an editor waits for the server to start
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Organising:
             log.info("no table of contents was updated on save: %s", reason)
             return []
         same = self._documents.get(document.uri) is document
-        return [self._text_edit(document, edit)] if edit and same else []
+        return text_edits(self._documents, document, [edit]) if edit and same else []
 
     async def add_tags(self, uri: str, names: list[str] | None) -> None:
         """Add `names` to the front matter by one edit, or what the user picks of suggestions."""
@@ -154,16 +154,8 @@ class Organising:
     async def _apply(self, document: Document, edit: Edit | None, label: str) -> None:
         if edit is None:
             return
-        edits = [self._text_edit(document, edit)]
+        edits = text_edits(self._documents, document, [edit])
         await apply_edits(self._server, self._documents, document, edits, label)
-
-    def _text_edit(self, document: Document, edit: Edit) -> types.TextEdit:
-        source = _source(document)
-        start, end = (
-            self._documents.position(document, len(source[:at].decode("utf-8", "surrogatepass")))
-            for at in (edit.start, edit.end)
-        )
-        return types.TextEdit(types.Range(start, end), edit.text)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

@@ -17,8 +17,8 @@ from clover_engine.errors import Cancelled
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-# told how many parts of how many are under way
-Report: TypeAlias = Callable[[int, int], None]
+# told what share is under way, 0 to 1, and what there is to say about it
+Report: TypeAlias = Callable[[float, str], None]
 
 
 async def with_progress(
@@ -31,11 +31,9 @@ async def with_progress(
     token = await _begin(server, title)
     progress = server.work_done_progress
 
-    def report(done: int, total: int) -> None:
+    def report(share: float, message: str) -> None:
         if token:
-            value = types.WorkDoneProgressReport(
-                message=f"{done} of {total}", percentage=100 * done // total
-            )
+            value = types.WorkDoneProgressReport(message=message, percentage=round(100 * share))
             progress.report(token, value)
 
     job = asyncio.create_task(work(report))

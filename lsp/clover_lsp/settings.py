@@ -74,6 +74,14 @@ class TocSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class TemplateRule:
+    """The documents of a workspace that follow a template: `glob` as a line of `.gitignore`."""
+
+    glob: str
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the server lets a user choose.
 
@@ -81,7 +89,7 @@ class Settings:
     text never enters a prompt, added to the built-in ones. With `open_files` pieces of the other
     open files are read with the text around the cursor. `languages` has the mode by language id,
     `*` standing for all others. Text whose least certain token is less likely than
-    `min_confidence` (0 to 1) does not come by itself.
+    `min_confidence` (0 to 1) does not come by itself. Of `templates` the first that fits counts.
     """
 
     enabled: bool = True
@@ -94,6 +102,7 @@ class Settings:
     ranges: Ranges = Ranges.AUTO
     completion: Popup = Popup.AUTO
     toc: TocSettings = TocSettings()
+    templates: tuple[TemplateRule, ...] = ()
 
     def mode(self, language: str) -> Mode:
         """When ghost text comes in documents of that language id."""
@@ -177,6 +186,17 @@ def _toc(value: object) -> TocSettings:
     raise BadValue('an object like {"updateOnSave": true, "style": "github"}')
 
 
+def _templates(value: object) -> tuple[TemplateRule, ...]:
+    rules: list[TemplateRule] = []
+    for rule in value if isinstance(value, list) else [None]:
+        if not isinstance(rule, dict) or set(rule) != {"glob", "template"}:
+            raise BadValue('a list like [{"glob": "docs/adr/*.md", "template": "adr"}]')
+        if not all(isinstance(part, str) and part for part in rule.values()):
+            raise BadValue("a list of globs and names of templates, both strings")
+        rules.append(TemplateRule(rule["glob"], rule["template"]))
+    return tuple(rules)
+
+
 def _one_of(kinds: type[K]) -> Callable[[object], K]:
     def read(value: object) -> K:
         if value not in tuple(kinds):
@@ -198,4 +218,5 @@ _FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "ranges": ("ranges", _one_of(Ranges)),
     "completion": ("completion", _one_of(Popup)),
     "toc": ("toc", _toc),
+    "templates": ("templates", _templates),
 }

@@ -142,7 +142,7 @@ class SpanFilling:
         def show(draft: Draft) -> None:
             if draft.hole not in begun:
                 begun.add(draft.hole)
-                report(len(begun), total)
+                report(len(begun) / total, f"{len(begun)} of {total}")
 
         return await self._engine.fill(request, show)
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 
-from clover_templates.blocks import Kind
 from clover_templates.conformance import check_document
 from clover_templates.document import Document
 from clover_templates.document_parts import parts_of
+from clover_templates.front_matter import front_matter
 from clover_templates.template import Template
 from clover_templates.template_findings import Finding
 
-_NAMED = re.compile(r"^template[ \t]*:[ \t]*[\"']?([^\"'\r\n#]+?)[\"']?[ \t]*(?:#|$)", re.MULTILINE)
+_NAMED = re.compile(
+    r"^template[ \t]*:[ \t]*[\"']?([^\"'\r\n#]+?)[\"']?[ \t]*(?=[#\r\n]|\Z)", re.MULTILINE
+)
 
 
-def named_template(document: Document) -> str | None:
-    """The name behind `template:` in the document's front matter."""
-    for block in document.blocks[:2]:
-        if block.kind is Kind.FRONT_MATTER and (found := _NAMED.search(block.text)):
-            return found[1]
-    return None
+def named_template(source: bytes) -> str | None:
+    """The name behind `template:` in the front matter of a document."""
+    matter = front_matter(source)
+    found = matter and _NAMED.search(source[: matter.body].decode(errors="replace"))
+    return found[1] if found else None
 
 
 def findings(document: Document, template: Template) -> tuple[Finding, ...]:

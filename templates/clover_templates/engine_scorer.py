@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Protocol
 
-from clover_engine.api import CanvasRequest, EngineClient, Hole, Literal, Priority
+from clover_engine.api import CanvasRequest, Filled, Hole, Literal, Priority
 from clover_templates.places import Place, hints
 from clover_templates.scoring import Scores
 from clover_templates.template import Template
@@ -30,11 +31,19 @@ def _nothing(_: float) -> None:
     """Nobody watches."""
 
 
+class Filler(Protocol):
+    """The part of an engine's client that fills canvases."""
+
+    async def fill(self, request: CanvasRequest) -> Filled:
+        """Raises CloverError."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class EngineScorer:
     """Asks an engine, one canvas a place; `progress` is told what share is done, 0 to 1."""
 
-    engine: EngineClient
+    engine: Filler
     progress: Callable[[float], None] = _nothing
 
     async def scores(

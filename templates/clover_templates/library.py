@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 
 from clover_engine.errors import CloverError
@@ -119,12 +120,18 @@ class Library:
 def load(path: Path, origin: Origin = Origin.USER) -> Entry:
     """Read the template of a file. Raises TemplateError where that is no text."""
     try:
-        if path.stat().st_size > MAX_BYTES:
+        stat = path.stat()
+        if stat.st_size > MAX_BYTES:
             raise TemplateError(f"{path} is larger than {MAX_BYTES // 1024} KB: no template is")
-        text = path.read_bytes().removeprefix(_BOM).decode()
+        return Entry(path, origin, _read(path, stat.st_mtime_ns, stat.st_size))
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path} cannot be read as a template: {error}") from error
-    return Entry(path, origin, read_template(text, path.stem))
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, _mtime: int, _size: int) -> Reading:
+    """The template of a file as it was at a time: editors ask for all of them again and again."""
+    return read_template(path.read_bytes().removeprefix(_BOM).decode(), path.stem)
 
 
 def _usable(entry: Entry) -> Entry:

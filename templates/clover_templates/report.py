@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clover_templates.places import Place
 from clover_templates.restructure import Proposal
 from clover_templates.template import Template
 from clover_templates.trace import Added, Why, Written
@@ -14,6 +15,11 @@ _SHORT = 60  # characters of a text that is named
 def report(proposal: Proposal, template: Template, name: str) -> str:
     """Markdown: one table of what was placed, and lists of what asks for a look."""
     return "\n".join(_lines(proposal, template, name)) + "\n"
+
+
+def place_name(place: Place) -> str:
+    """What a place is called: by its heading, or else by its slot."""
+    return place.section.label or (place.slot.name if place.slot else "")
 
 
 def _lines(proposal: Proposal, template: Template, name: str) -> Iterator[str]:
@@ -44,8 +50,7 @@ def _placed(proposal: Proposal) -> Iterator[str]:
         if one.place:
             why = "heading" if one.portion.home else "text"
             line, text = _line(proposal, number).split(" ", 1)
-            label = one.place.section.label or (one.place.slot.name if one.place.slot else "")
-            yield f"| {line} | {_cell(text)} | {_cell(label)} | {why} |"
+            yield f"| {line} | {_cell(text)} | {_cell(place_name(one.place))} | {why} |"
 
 
 def _list(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:

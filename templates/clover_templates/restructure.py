@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clover_templates.assembling import Parts, assemble
-from clover_templates.blocks import MARKED
+from clover_templates.blocks import MARKED, Kind
 from clover_templates.breach import Breach
 from clover_templates.builtins import Facts
 from clover_templates.case import Expected
@@ -23,6 +23,8 @@ from clover_templates.template import Literal, Template
 from clover_templates.template_settings import Leftover, Mode, Numbering
 from clover_templates.trace import FromSource, Trace, moved
 from clover_templates.verify import verify
+
+_SILENT = frozenset({Kind.BLANK, Kind.BOM, Kind.FRONT_MATTER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ def _as_numbered(document: Document, template: Template) -> Document:
 
 def refusal(proposal: Proposal, template: Template) -> str:
     """Why a proposal may not be applied, in one line; empty where it may."""
+    if all(block.kind in _SILENT for block in proposal.source.blocks):
+        return "it has no text yet"
     if proposal.breaches:
         more = len(proposal.breaches) - 1
         return f"{proposal.breaches[0]}" + (f" (and {more} more)" if more else "")
@@ -107,19 +111,23 @@ def expected(template: Template) -> Expected:
 def edits_of(source: bytes, trace: Trace) -> Iterator[Edit]:
     """The fewest bytes that have to change: pieces that keep their order stay where they are."""
     output = trace.output(source)
+    end = Span(len(source), len(source))
+    at = done = 0
+    for run, start in [*staying(trace), (end, len(output))]:
+        if source[at : run.start] != output[done:start]:
+            yield _trimmed(Edit(at, run.start, output[done:start].decode()), source)
+        at, done = run.end, start + run.end - run.start
+
+
+def staying(trace: Trace) -> Iterator[tuple[Span, int]]:
+    """The bytes of the source that keep their order, ascending, and where they stand then."""
     runs = {
         Span(one.piece.start, one.piece.end): one.span.start
         for one in trace.placed
         if isinstance(one.piece, FromSource) and not one.piece.copy
     }
     moving = set(moved(tuple(runs)))
-    end = Span(len(source), len(source))
-    staying = [*((run, start) for run, start in runs.items() if run not in moving)]
-    at = done = 0
-    for run, start in [*staying, (end, len(output))]:
-        if source[at : run.start] != output[done:start]:
-            yield _trimmed(Edit(at, run.start, output[done:start].decode()), source)
-        at, done = run.end, start + run.end - run.start
+    return ((run, start) for run, start in runs.items() if run not in moving)
 
 
 def _trimmed(edit: Edit, source: bytes) -> Edit:

@@ -104,12 +104,16 @@ def _node_of(
     """The node a section belongs to: that of its heading, or the next open one for any heading."""
     named = [n for n, node in enumerate(nodes) if node.expected.heading and _fits(node, section)]
     if named:
-        return next((number for number in named if number >= reached), named[-1])
+        ahead = [number for number in named if number >= reached]
+        return next((n for n in ahead if _is_open(nodes[n], counts[n])), (ahead or named[-1:])[0])
     for number in range(reached, len(nodes)):
-        most = nodes[number].expected.most
-        if nodes[number].expected.heading is None and (most is None or counts[number] < most):
+        if nodes[number].expected.heading is None and _is_open(nodes[number], counts[number]):
             return number
     return None
+
+
+def _is_open(node: _Node, count: int) -> bool:
+    return node.expected.most is None or count < node.expected.most
 
 
 def _fits(node: _Node, section: Section) -> bool:

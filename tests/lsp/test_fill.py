@@ -70,7 +70,8 @@ class Editor:
             types.TextDocumentIdentifier(URI), types.Range(at, at), context
         )
         found = await self.client.text_document_code_action_async(params)
-        return [each for each in found or () if isinstance(each, types.CodeAction)]
+        actions = [each for each in found or () if isinstance(each, types.CodeAction)]
+        return [each for each in actions if each.command and "fill" in each.command.command]
 
     async def fill(self, line: int | None = None, character: int = 0, uri: str = URI) -> None:
         where = None if line is None else {"line": line, "character": character}

@@ -16,6 +16,7 @@ from clover_lsp.settings import (
     Popup,
     Ranges,
     Settings,
+    TemplateRule,
     TocSettings,
     read_settings,
 )
@@ -100,6 +101,16 @@ def test_the_table_of_contents_has_its_own() -> None:
         settings, [complaint] = read_settings({"toc": bad})
         assert settings == Settings()
         assert "toc" in complaint
+
+
+def test_templates_of_files_are_rules() -> None:
+    rules = [{"glob": "docs/*.md", "template": "adr"}]
+    found = (TemplateRule("docs/*.md", "adr"),)
+    assert read_settings({"templates": rules}) == (Settings(templates=found), [])
+    for bad in ("adr", [1], [{"glob": "*"}], [{"glob": "*", "template": ""}], {"*": "adr"}):
+        settings, [complaint] = read_settings({"templates": bad})
+        assert settings == Settings()
+        assert "templates" in complaint
 
 
 @given(anything)

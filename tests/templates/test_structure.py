@@ -67,6 +67,17 @@ def test_a_repeated_section_has_its_own_sections_each_time() -> None:
     assert codes("## 1.0\n### Fixed\n## 0.9\n### Added\n", pattern) == [("D01", "")]
 
 
+def test_two_sections_of_one_name_are_filled_one_after_the_other() -> None:
+    pattern = (Wanted(2, "Notes"), Wanted(2, "Actions"), Wanted(2, "Notes"))
+    text = "## Notes\n\na\n\n## Actions\n\nb\n\n## Notes\n\nc\n"
+    assert not list(misfits(Document.of(text.encode()).outline, pattern))
+    side_by_side = (Wanted(2, "Notes"), Wanted(2, "Notes"))
+    twice = "## Notes\n\na\n\n## Notes\n\nc\n"
+    assert not list(misfits(Document.of(twice.encode()).outline, side_by_side))
+    more = Document.of(f"{twice}\n## Notes\n\nd\n".encode()).outline
+    assert [found.code for found in misfits(more, side_by_side)] == ["D06"]
+
+
 def test_a_numbered_text_may_have_a_title_its_template_does_not_name() -> None:
     pattern = tuple(Wanted(1, name) for name in ("基本情况", "主要问题", "对策建议"))
     assert codes(REPORT, pattern) == []

@@ -6,9 +6,12 @@ from lsprotocol import types
 
 from clover_lsp.cases import KIND as CASE_KIND
 from clover_lsp.cases import SAVE, CaseSaving
+from clover_lsp.conformance_fixes import KIND as QUICK_FIX
+from clover_lsp.conformance_fixes import ConformanceFixes
 from clover_lsp.documents import Documents
 from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.protocol import CloverServer
+from clover_lsp.restructuring import Restructuring
 from clover_lsp.span_filling import FILL, KIND, SpanFilling
 
 
@@ -18,6 +21,8 @@ def serve_actions(
     filling: SpanFilling,
     organising: Organising,
     cases: CaseSaving,
+    restructuring: Restructuring,
+    fixes: ConformanceFixes,
 ) -> None:
     """Serve what is offered in a document, and the commands to fill spans and save cases."""
 
@@ -25,7 +30,7 @@ def serve_actions(
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         return await filling.lenses(documents.get(params.text_document.uri))
 
-    kinds = types.CodeActionOptions([KIND, TOC_KIND, TAGS_KIND, CASE_KIND])
+    kinds = types.CodeActionOptions([QUICK_FIX, KIND, TOC_KIND, TAGS_KIND, CASE_KIND])
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -35,6 +40,8 @@ def serve_actions(
             *await filling.actions(*asked),
             *organising.actions(*asked),
             *cases.actions(document, only),
+            *await restructuring.actions(*asked),
+            *await fixes.actions(document, params.range, params.context),
         ]
 
     @server.command(FILL)

@@ -13,6 +13,7 @@ from clover_lsp.inline_completion import ACCEPTED, InlineCompletion
 from clover_lsp.keep_rate import KeepRate
 from clover_lsp.popup import PopupCompletion
 from clover_lsp.protocol import DID_PARTIALLY_ACCEPT, DID_SHOW, CloverServer
+from clover_lsp.template_files import TemplateFiles
 
 
 def serve_completion(
@@ -53,11 +54,14 @@ def serve_popup(
     documents: Documents,
     configuration: Configuration,
     popup: PopupCompletion,
+    template_files: TemplateFiles,
 ) -> None:
-    """Serve completion in a menu."""
+    """Serve completion in a menu: in a template what can stand there, elsewhere ghost text."""
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions())
     async def complete(params: types.CompletionParams) -> types.CompletionList:
         document = documents.get(params.text_document.uri)
+        if found := await template_files.completions(document, params.position):
+            return found
         await configuration.known()
         return await popup.answer(document, params.position)

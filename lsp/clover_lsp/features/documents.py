@@ -6,6 +6,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from clover_lsp.conformance_diagnostics import ConformanceDiagnostics
 from clover_lsp.documents import Documents
 from clover_lsp.inline_completion import InlineCompletion
 from clover_lsp.keep_rate import KeepRate
@@ -19,6 +20,7 @@ def serve_documents(
     completion: InlineCompletion,
     neighbours: Neighbours,
     keep_rate: KeepRate,
+    diagnostics: ConformanceDiagnostics,
 ) -> None:
     """Serve the messages on text documents, and on where the cursor is."""
 
@@ -28,6 +30,7 @@ def serve_documents(
         document = documents.open(opened.uri, opened.language_id, opened.version, opened.text)
         neighbours.changed(document)
         completion.changed(document)
+        diagnostics.changed(document)
         # where editors put the cursor first; it also starts the engine
         completion.warm(document, types.Position(0, 0))
 
@@ -37,6 +40,7 @@ def serve_documents(
         if document := documents.change(changed.uri, changed.version, params.content_changes):
             neighbours.changed(document)
             completion.changed(document)
+            diagnostics.changed(document)
 
     @server.feature(DID_MOVE_CURSOR)
     def did_move_cursor(params: Any) -> None:
@@ -50,3 +54,4 @@ def serve_documents(
         documents.close(params.text_document.uri)
         neighbours.closed(params.text_document.uri)
         completion.closed(params.text_document.uri)
+        diagnostics.closed(params.text_document.uri)

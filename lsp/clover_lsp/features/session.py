@@ -7,13 +7,20 @@ from typing import Any
 from lsprotocol import types
 
 from clover_lsp.configuration import Configuration
+from clover_lsp.conformance_diagnostics import ConformanceDiagnostics
 from clover_lsp.documents import Documents
 from clover_lsp.features.completion import serve_popup
+from clover_lsp.features.templates import (
+    register_template_files,
+    serve_diagnostics,
+    serve_hover,
+)
 from clover_lsp.inline_completion import InlineCompletion
 from clover_lsp.keep_rate import KeepRate
 from clover_lsp.popup import PopupCompletion
 from clover_lsp.positions import Encoding
 from clover_lsp.protocol import CloverServer
+from clover_lsp.template_files import TemplateFiles
 
 
 def serve_session(
@@ -22,6 +29,8 @@ def serve_session(
     configuration: Configuration,
     completion: InlineCompletion,
     keep_rate: KeepRate,
+    diagnostics: ConformanceDiagnostics,
+    template_files: TemplateFiles,
 ) -> None:
     """Serve initialize and shutdown."""
     popup = PopupCompletion(documents, completion)
@@ -30,10 +39,14 @@ def serve_session(
     def initialize(params: types.InitializeParams) -> None:
         documents.encoding = Encoding(server.workspace.position_encoding or Encoding.UTF16)
         settings = configuration.initialize(params)
-        completion.client = configuration.client
-        if completion.client.wants_popup(settings):
-            # what is registered before this returns is advertised
-            serve_popup(server, documents, configuration, popup)
+        completion.client = client = configuration.client
+        # what is registered before this returns is advertised
+        if client.wants_popup(settings):
+            serve_popup(server, documents, configuration, popup, template_files)
+        if client.pulls_diagnostics:
+            serve_diagnostics(server, diagnostics)
+        if not client.registers_hover:
+            serve_hover(server, documents, template_files)
         server.on_editor(params.process_id)
 
     @server.feature(types.SHUTDOWN)
@@ -42,12 +55,18 @@ def serve_session(
         await completion.close()
 
 
-def serve_configuration(server: CloverServer, configuration: Configuration) -> None:
-    """Serve what changes the settings."""
+def serve_configuration(
+    server: CloverServer,
+    documents: Documents,
+    configuration: Configuration,
+    template_files: TemplateFiles,
+) -> None:
+    """Serve what changes the settings, and what is registered once the session runs."""
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: Any = None) -> None:
         await configuration.subscribe()
+        await register_template_files(server, documents, configuration, template_files)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
