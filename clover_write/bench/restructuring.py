@@ -1,0 +1,160 @@
+"""Restructuring, measured on documents as they are found: what is lost, what is refused, how fast."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from time import perf_counter
+
+from markdown_it import MarkdownIt
+
+from clover_templates.blocks import Kind, Style
+from clover_templates.builtins import Facts
+from clover_templates.document import Document
+from clover_templates.locks import locked_items
+from clover_templates.normal import normal, units
+from clover_templates.places import Places, hints
+from clover_templates.restructure import Proposal, refusal, restructure
+from clover_templates.scoring import Scorer, terms
+from clover_templates.source import DocumentError
+from clover_templates.template import Template
+
+TEMPLATES = 3  # a document is brought into so many
+SUFFIXES = (".md", ".markdown", ".txt")
+_PARSER = MarkdownIt("commonmark").enable("table")
+_HAN = range(0x3400, 0xA000)
+_CHINESE = 0.2  # share of Han characters
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One document brought into one template. `refused` are the kinds of what kept it from being
+    applied; of an edit that was applied the other figures tell whether it kept its promises."""
+
+    path: str
+    template: str
+    size: int  # bytes
+    ms: float
+    refused: tuple[str, ...] = ()
+    left: int = 0  # portions without a place
+    sentences_lost: int = 0
+    locks_changed: int = 0
+    rests: bool = True  # a second run makes no edit
+    parsed_alike: bool = True  # another parser finds the same headings
+
+    @property
+    def applied(self) -> bool:
+        """Whether the edit could be applied."""
+        return not self.refused
+
+
+def found(folders: Iterable[Path]) -> list[tuple[Path, Document]]:
+    """Every document below these folders that is text, in order."""
+    paths = {
+        path
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.suffix in SUFFIXES and path.is_file()
+    }
+    documents = ((path, _read(path)) for path in sorted(paths))
+    return [(path, document) for path, document in documents if document]
+
+
+def _read(path: Path) -> Document | None:
+    try:
+        document = Document.of(path.read_bytes())
+    except (OSError, DocumentError):
+        return None  # what other programs left there need not be readable UTF-8
+    return document if document.data.strip() else None
+
+
+def fitting(document: Document, templates: Sequence[Template]) -> list[Template]:
+    """The templates of a document's language that share most headings, then most words with it."""
+    text = document.data.decode("utf-8-sig")
+    han = sum(ord(character) in _HAN for character in text)
+    language = "zh" if han > _CHINESE * len("".join(text.split())) else "en"
+    words = set(terms(text))
+    titles = [block.title for block in document.blocks if block.kind is Kind.HEADING]
+
+    def fit(template: Template) -> tuple[int, float]:
+        places = Places(template)
+        named = {id(section) for title in titles if (section := places.named(title))}
+        described = set(terms(" ".join(hints(places.all, template))))
+        return len(named), len(words & described) / (len(described) or 1)
+
+    ours = [template for template in templates if template.settings.lang == language]
+    return sorted(ours, key=fit, reverse=True)[:TEMPLATES]
+
+
+async def attempt(path: Path, document: Document, template: Template, scorer: Scorer) -> Trial:
+    """Bring a document into a template and count. Raises CloverError where the scorer does."""
+    facts = Facts(datetime(2026, 1, 1), path.stem)
+    started = perf_counter()
+    proposal = await restructure(document, template, scorer, facts)
+    ms = (perf_counter() - started) * 1000
+    trial = Trial(str(path), template.name, len(document.data), ms, tuple(_kinds(proposal, template)))
+    if trial.refused:
+        return trial
+    output = Document.of(proposal.output)
+    again = await restructure(output, template, scorer, facts)
+    return Trial(
+        trial.path,
+        trial.template,
+        trial.size,
+        ms,
+        left=sum(one.place is None for one in proposal.placed),
+        sentences_lost=(_said(document, proposal) - _said(output)).total(),
+        locks_changed=(_locks(document, proposal) - _locks(output)).total(),
+        rests=not again.edits,
+        parsed_alike=path.suffix == ".txt" or _headings(output) == _others_headings(output),
+    )
+
+
+def _kinds(proposal: Proposal, template: Template) -> Iterator[str]:
+    if not refusal(proposal, template):
+        return
+    kinds = {f"{breach.metric}: {breach.message}" for breach in proposal.breaches}
+    yield from sorted(kinds) or ["leftovers"]
+
+
+def _said(document: Document, proposal: Proposal | None = None) -> Counter[str]:
+    """Every sentence, as often as it stands, but for headings that a template's took the place
+    of: counted anew, not as the checks that an edit has passed count."""
+    return Counter(unit.text for unit in units(document) if not _is_replaced(unit.span.start, proposal))
+
+
+def _locks(document: Document, proposal: Proposal | None = None) -> Counter[tuple[str, str]]:
+    return Counter(
+        (item.lock.value, item.value)
+        for item in locked_items(document)
+        if not _is_replaced(item.span.start, proposal)
+    )
+
+
+def _is_replaced(at: int, proposal: Proposal | None) -> bool:
+    replaced = proposal.trace.replaced if proposal else ()
+    return any(span.start <= at < span.end for span in replaced)
+
+
+def _headings(document: Document) -> list[tuple[int, str]]:
+    """Level and words of the marked headings."""
+    return [
+        (block.level, normal(block.title))
+        for block in document.blocks
+        if block.heading and block.heading.style in (Style.ATX, Style.SETEXT)
+    ]
+
+
+def _others_headings(document: Document) -> list[tuple[int, str]]:
+    """The same as another parser finds them; front matter is nothing that it knows."""
+    matter = document.source.front_matter_lines
+    body = document.data.decode("utf-8-sig").splitlines(keepends=True)[matter:]
+    tokens = _PARSER.parse("".join(body))
+    return [
+        (int(token.tag[1]), normal(inline.content))
+        for token, inline in zip(tokens, tokens[1:], strict=False)
+        if token.type == "heading_open" and token.level == 0
+    ]
