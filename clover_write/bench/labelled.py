@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from clover_templates.blocks import Kind
 from clover_templates.conforming import named_template
 from clover_templates.document import Document
 from clover_templates.library import Library
@@ -75,12 +76,12 @@ def _cut(document: Document, places: Places) -> Iterator[tuple[Portion, Section]
     """What stands below the headings that name sections, block by block."""
     for portion in portions_of(document, places).all:
         section, span = portion.home, portion.span
-        if section is None or span is None or portion.is_headed or not places.of(section):
+        if section is None or span is None or is_headed(portion) or not places.of(section):
             continue
         inner = portions_of(Document.of(document.data[span.start : span.end]), places)
         yield from ((each, section) for each in inner.all)
 
 
-def texts(labelled: Labelled) -> Sequence[str]:
-    """What is read of the portions to place them."""
-    return [portion.text for portion in labelled.portions]
+def is_headed(portion: Portion) -> bool:
+    """Whether headings stand in a portion: they would tell where it belongs."""
+    return any(block.kind is Kind.HEADING for block in portion.blocks)

@@ -60,7 +60,7 @@ class EngineScorer:
         Raises CloverError.
         """
         lines = hints(places, template)
-        tokens = _budget(texts) // max(len(places), 1)
+        tokens = max(_budget(texts) // len(places), 1)
         shared = max(1, math.ceil(len(texts) * _LEAST / tokens))
         read = texts[::shared]
         head = max(_LEAST, min(_HEAD, tokens // max(len(read), 1)))

@@ -21,7 +21,7 @@ from clover_write.bench import placing_figures, restructuring, restructuring_fig
 from clover_write.bench.baselines import BM25Scorer, first_place, named_place
 from clover_write.bench.documents import KEPT, ORDERS, SHUFFLED, Once, Placer, run
 from clover_write.bench.journal import Journal, Outcome
-from clover_write.bench.labelled import LANGUAGES, Half, Labelled, load
+from clover_write.bench.labelled import LANGUAGES, Half, Labelled, is_headed, load
 from clover_write.bench.pairing import paired, sign_test
 from clover_write.cli import main
 
@@ -50,7 +50,7 @@ def test_there_are_sixty_labelled_documents_in_two_languages(labelled: list[Labe
 
 def test_blocks_have_no_headings_and_a_section_that_takes_them(labelled: list[Labelled]) -> None:
     for document in labelled:
-        assert not any(portion.is_headed or portion.home for portion in document.portions)
+        assert not any(is_headed(portion) or portion.home for portion in document.portions)
         assert all(portion.text for portion in document.portions)
         assert all(document.places.of(section) for section in document.sections)
 
