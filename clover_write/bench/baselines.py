@@ -38,9 +38,7 @@ class BM25Scorer:
         ]
 
 
-def _bm25(
-    text: Counter[str], place: Counter[str], weights: dict[str, float], mean: float
-) -> float:
+def _bm25(text: Counter[str], place: Counter[str], weights: dict[str, float], mean: float) -> float:
     length = _K1 * (1 - _B + _B * place.total() / (mean or 1.0))
     return sum(
         text[term] * weights[term] * place[term] * (_K1 + 1) / (place[term] + length)

@@ -92,9 +92,7 @@ def task_id(document: Labelled) -> str:
     return f"{document.language}/{document.name}"
 
 
-async def _outcomes(
-    document: Labelled, row: str, placer: Placer, order: str
-) -> list[Outcome]:
+async def _outcomes(document: Labelled, row: str, placer: Placer, order: str) -> list[Outcome]:
     """What becomes of each block; its text is the section that was found, empty for none."""
     numbers = document.shuffled() if order == SHUFFLED else range(len(document.portions))
     started = perf_counter()

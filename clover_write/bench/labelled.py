@@ -1,4 +1,4 @@
-"""Labelled documents: the blocks of well-formed documents, and the section each of them stood in."""
+"""Labelled documents: blocks of well-formed documents, and the section each of them stood in."""
 
 from __future__ import annotations
 

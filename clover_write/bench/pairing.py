@@ -38,4 +38,4 @@ def sign_test(better: int, worse: int) -> float:
     """The two-sided probability that a fair coin is as far from even; ties are left out."""
     n = better + worse
     tail = sum(comb(n, k) for k in range(max(better, worse), n + 1))
-    return min(1.0, 2 * tail / 2**n)
+    return min(1.0, 2 * tail / (1 << n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from statistics import fmean
 from typing import Any
@@ -32,14 +32,11 @@ def _table(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     for outcome in outcomes:
         rows[outcome.row].append(outcome)
     first, *others = rows
-    right = {row: _by_document(some) for row, some in rows.items()}
+    right = {row: list(_by_document(some)) for row, some in rows.items()}
     return {
         "documents": len(right[first]),
         "rows": {row: _shares(some, rows[first]) for row, some in rows.items()},
-        "paired": {
-            f"{first} - {row}": asdict(paired(list(right[first].values()), list(right[row].values())))
-            for row in others
-        },
+        "paired": {f"{first} - {row}": asdict(paired(right[first], right[row])) for row in others},
     }
 
 
@@ -55,9 +52,9 @@ def _shares(some: Sequence[Outcome], first: Sequence[Outcome]) -> dict[str, floa
     }
 
 
-def _by_document(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """The share of a document's blocks that are right."""
+def _by_document(outcomes: Sequence[Outcome]) -> Iterator[float]:
+    """For each document the share of its blocks that are right."""
     found: dict[str, list[bool]] = defaultdict(list)
     for outcome in outcomes:
         found[outcome.task_id].append(bool(outcome.passed))
-    return {task: fmean(some) for task, some in found.items()}
+    return (fmean(some) for some in found.values())

@@ -1,13 +1,15 @@
-"""Restructuring, measured on documents as they are found: what is lost, what is refused, how fast."""
+"""Restructuring, measured on documents that are found: what is lost or refused, and how fast."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from markdown_it import MarkdownIt
 
@@ -95,22 +97,23 @@ async def attempt(path: Path, document: Document, template: Template, scorer: Sc
     started = perf_counter()
     proposal = await restructure(document, template, scorer, facts)
     ms = (perf_counter() - started) * 1000
-    trial = Trial(str(path), template.name, len(document.data), ms, tuple(_kinds(proposal, template)))
-    if trial.refused:
+    kinds = tuple(_kinds(proposal, template))
+    trial = Trial(str(path), template.name, len(document.data), ms, kinds)
+    if not trial.applied:
         return trial
+    again = await restructure(Document.of(proposal.output), template, scorer, facts)
+    return replace(trial, rests=not again.edits, **judged(document, proposal))
+
+
+def judged(document: Document, proposal: Proposal) -> dict[str, Any]:
+    """What a proposal kept, counted anew and not as the checks that it has passed count."""
     output = Document.of(proposal.output)
-    again = await restructure(output, template, scorer, facts)
-    return Trial(
-        trial.path,
-        trial.template,
-        trial.size,
-        ms,
-        left=sum(one.place is None for one in proposal.placed),
-        sentences_lost=(_said(document, proposal) - _said(output)).total(),
-        locks_changed=(_locks(document, proposal) - _locks(output)).total(),
-        rests=not again.edits,
-        parsed_alike=path.suffix == ".txt" or _headings(output) == _others_headings(output),
-    )
+    return {
+        "left": sum(one.place is None for one in proposal.placed),
+        "sentences_lost": (_said(document, proposal) - _said(output)).total(),
+        "locks_changed": (_locks(document, proposal) - _locks(output)).total(),
+        "parsed_alike": _headings(output) == _others_headings(output),
+    }
 
 
 def _kinds(proposal: Proposal, template: Template) -> Iterator[str]:
@@ -121,9 +124,10 @@ def _kinds(proposal: Proposal, template: Template) -> Iterator[str]:
 
 
 def _said(document: Document, proposal: Proposal | None = None) -> Counter[str]:
-    """Every sentence, as often as it stands, but for headings that a template's took the place
-    of: counted anew, not as the checks that an edit has passed count."""
-    return Counter(unit.text for unit in units(document) if not _is_replaced(unit.span.start, proposal))
+    """Every sentence, as often as it stands, but for headings that gave way to the template's."""
+    return Counter(
+        unit.text for unit in units(document) if not _is_replaced(unit.span.start, proposal)
+    )
 
 
 def _locks(document: Document, proposal: Proposal | None = None) -> Counter[tuple[str, str]]:
@@ -155,6 +159,6 @@ def _others_headings(document: Document) -> list[tuple[int, str]]:
     tokens = _PARSER.parse("".join(body))
     return [
         (int(token.tag[1]), normal(inline.content))
-        for token, inline in zip(tokens, tokens[1:], strict=False)
+        for token, inline in pairwise(tokens)
         if token.type == "heading_open" and token.level == 0
     ]

@@ -9,12 +9,12 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clover_engine.errors import CloverError
 from clover_write.config import Config, load_config
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add_to(benches: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--part", choices=("placing", "loss"), help="one of the two only")
-    parser.add_argument("--every", type=_positive, default=1, metavar="N", help="each N-th document")
+    parser.add_argument("--every", type=_positive, default=1, metavar="N", help="each N-th")
     parser.add_argument("--language", choices=LANGUAGES, help="placing: one of them only")
     parser.add_argument("--half", choices=("tune", "test"), help="placing: every other document")
     parser.add_argument(
@@ -129,7 +129,10 @@ async def _loss(args: argparse.Namespace, config: Config) -> list[Trial]:
     from clover_write.bench.restructuring import attempt, fitting, found
 
     templates = [entry.template for entry in Library.of().entries()]
-    documents = found(args.documents or FOUND)[:: args.every]
+    folders = args.documents or FOUND
+    documents = found(folders)[:: args.every]
+    if not documents:
+        raise CloverError(f"no Markdown or text file below {' '.join(map(str, folders))}")
     client = connect(config)
     scorer = EngineScorer(client) if args.model else WordScorer()
     trials: list[Trial] = []

@@ -18,8 +18,8 @@ from clover_templates.places import Place, hints
 from clover_templates.scoring import Scores
 from clover_templates.template import Template
 
-# a text's beginning tells what it is about: 8, 12, 20 and 24 of its tokens find 50, 56, 59 and 57 of
-# 100 blocks (138 of the labelled documents that are for tuning)
+# a text's beginning tells what it is about: 8, 12, 20 and 24 of its tokens find the section of 50,
+# 56, 59 and 57 of 100 blocks (138 blocks of the labelled documents for tuning)
 _HEAD = 20
 _LEAST = 8
 # how much of a place's mean is taken off: all and half of it find fewer
