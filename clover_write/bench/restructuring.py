@@ -125,22 +125,20 @@ def _kinds(proposal: Proposal, template: Template) -> Iterator[str]:
 
 def _said(document: Document, proposal: Proposal | None = None) -> Counter[str]:
     """Every sentence, as often as it stands, but for headings that gave way to the template's."""
-    return Counter(
-        unit.text for unit in units(document) if not _is_replaced(unit.span.start, proposal)
-    )
+    gone = _replaced(proposal)
+    return Counter(unit.text for unit in units(document) if unit.span.start not in gone)
 
 
 def _locks(document: Document, proposal: Proposal | None = None) -> Counter[tuple[str, str]]:
-    return Counter(
-        (item.lock.value, item.value)
-        for item in locked_items(document)
-        if not _is_replaced(item.span.start, proposal)
-    )
+    gone = _replaced(proposal)
+    items = (item for item in locked_items(document) if item.span.start not in gone)
+    return Counter((item.lock.value, item.value) for item in items)
 
 
-def _is_replaced(at: int, proposal: Proposal | None) -> bool:
-    replaced = proposal.trace.replaced if proposal else ()
-    return any(span.start <= at < span.end for span in replaced)
+def _replaced(proposal: Proposal | None) -> set[int]:
+    """The bytes of the source's headings that gave way."""
+    spans = proposal.trace.replaced if proposal else ()
+    return {at for span in spans for at in range(span.start, span.end)}
 
 
 def _headings(document: Document) -> list[tuple[int, str]]:

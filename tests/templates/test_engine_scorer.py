@@ -94,7 +94,15 @@ async def test_only_the_beginning_of_a_long_text_is_read() -> None:
     english, chinese, *others = engine.asked[0][1]
     assert others == TEXTS
     assert 0 < len(english.split()) <= 20
-    assert 0 < len(chinese) <= 20
+    assert 0 < len(chinese) <= 40
+
+
+@pytest.mark.parametrize("sign", ["👩‍👩‍👧", "\n\n\n", "ﷺ", "\ud800", "0", "ǆ", "\t x"])
+async def test_a_beginning_is_short_whatever_it_is_made_of(sign: str) -> None:
+    engine = Likelihoods()
+    await EngineScorer(engine).scores(REPORT, PLACES, [f"a{sign * 900}b", *TEXTS])
+    beginning = engine.asked[0][1][0]
+    assert 0 < len(beginning.encode("utf-8", "surrogatepass")) <= 512
 
 
 async def test_a_few_texts_are_compared_with_what_the_headings_say() -> None:
@@ -115,7 +123,7 @@ async def test_what_is_read_grows_with_the_size_and_not_with_the_number(count: i
     assert len(rows) == count
     words = sum(len(text.split()) for _, some in engine.asked for text in some)
     kilobytes = sum(map(len, texts)) / 1024
-    assert words <= 3000 + 160 * kilobytes + 8 * len(PLACES)
+    assert words <= 2400 + 90 * kilobytes + 6 * len(PLACES)
     # of very many neighbours one is read for all
     assert (len(engine.asked[0][1]) < count) == (count >= 400)
 
