@@ -17,7 +17,7 @@ def figures(trials: Sequence[Trial]) -> dict[str, Any]:
         "documents": len({trial.path for trial in trials}),
         "trials": len(trials),
         "applied": len(applied) / len(trials),
-        "files with an applied edit": _share_of_files(trials),
+        "files applied in every template": _share_of_files(trials),
         "sentences lost": sum(trial.sentences_lost for trial in applied),
         "locks changed": sum(trial.locks_changed for trial in applied),
         "second run edits": sum(not trial.rests for trial in applied),
@@ -26,8 +26,13 @@ def figures(trials: Sequence[Trial]) -> dict[str, Any]:
         "median ms a KB": median(trial.ms / (trial.size / 1024) for trial in trials),
         "slowest ms": max(trial.ms for trial in trials),
         "refusals": dict(Counter(kind for trial in trials for kind in trial.refused).most_common()),
-        "broken": [f"{trial.path} ({trial.template})" for trial in applied if _is_broken(trial)],
+        "refused": [_name(trial) for trial in trials if not trial.applied],
+        "broken": [_name(trial) for trial in applied if _is_broken(trial)],
     }
+
+
+def _name(trial: Trial) -> str:
+    return f"{trial.path} ({trial.template})"
 
 
 def _share_of_files(trials: Sequence[Trial]) -> float:

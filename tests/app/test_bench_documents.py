@@ -219,8 +219,9 @@ def test_refusals_are_counted_by_kind() -> None:
     ]
     figures = restructuring_figures.figures(trials)
     assert figures["applied"] == pytest.approx(2 / 3)
-    assert figures["files with an applied edit"] == pytest.approx(1 / 2)
+    assert figures["files applied in every template"] == pytest.approx(1 / 2)
     assert figures["refusals"] == {"locks: number lost": 1}
+    assert figures["refused"] == ["a.md (rfc)"]
     assert figures["median ms a KB"] == 2.0
 
 
