@@ -27,8 +27,9 @@ _CENTRED = 0.7
 _MOST_TOKENS = 512  # of a beginning, whatever signs it is made of
 _FEW = 4  # texts
 # tokens that are read of a document of no size, and more for each KB: two cores read 400 a second
-_BUDGET = 2400
-_BUDGET_PER_KB = 90
+_BUDGET = 2700
+_BUDGET_PER_KB = 40
+_BESIDES = 2  # read with each text: its end, and what was taken back of the heading
 # about a token
 _PIECE = re.compile(r"\s{0,8}(?:[\u3400-\u9fff]{1,2}|[A-Za-z]{1,8}|\d|.)", re.DOTALL)
 
@@ -62,9 +63,9 @@ class EngineScorer:
         """
         lines = hints(places, template)
         tokens = max(_budget(texts) // len(places), 1)
-        shared = max(1, math.ceil(len(texts) * _LEAST / tokens))
+        shared = max(1, math.ceil(len(texts) * (_LEAST + _BESIDES) / tokens))
         read = texts[::shared]
-        head = max(_LEAST, min(_HEAD, tokens // max(len(read), 1)))
+        head = max(_LEAST, min(_HEAD, tokens // max(len(read), 1) - _BESIDES))
         # a mean of a few texts says little: what other headings say stands in for more
         others = map(_said, lines) if len(read) < _FEW else ()
         compared = tuple(_beginning(text, head) for text in (*read, *others))

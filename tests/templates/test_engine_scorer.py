@@ -123,7 +123,7 @@ async def test_what_is_read_grows_with_the_size_and_not_with_the_number(count: i
     assert len(rows) == count
     words = sum(len(text.split()) for _, some in engine.asked for text in some)
     kilobytes = sum(map(len, texts)) / 1024
-    assert words <= 2400 + 90 * kilobytes + 6 * len(PLACES)
+    assert words <= 2700 + 40 * kilobytes
     # of very many neighbours one is read for all
     assert (len(engine.asked[0][1]) < count) == (count >= 400)
 
