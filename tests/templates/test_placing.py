@@ -15,7 +15,9 @@ from clover_templates.scoring import Scores
 from clover_templates.template import Template
 from clover_templates.template_reader import read_template
 
-PLACES = Places(read_template("# {{title}}\n\n## One\n\n## Two\n\n## Three\n", "t").template)
+PLACES = Places(
+    read_template("# {{title}}\n\n## One\n\n## Two\n\n## Three\n\n## Four\n", "t").template
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,11 @@ class Given:
         return self.rows
 
 
-async def placed(*rows: tuple[float, float, float]) -> list[str | None]:
-    """The sections that portions with these scores for One, Two and Three come to stand in."""
+async def placed(*rows: tuple[float, ...]) -> list[str | None]:
+    """The sections that portions with these scores for One, Two … come to stand in."""
     text = "\n\n".join(f"Text {number}." for number in range(len(rows)))
     portions = portions_of(Document.of(text.encode()), PLACES).all
-    found = await place(portions, PLACES, Given([list(row) for row in rows]))
+    found = await place(portions, PLACES, Given([[*row, *[0.0] * (4 - len(row))] for row in rows]))
     return [one.place.section.label if one.place else None for one in found]
 
 
@@ -47,6 +49,8 @@ async def test_the_order_decides_what_scores_leave_open() -> None:
     even = (0.0, 4.0, 4.0)
     assert await placed((9, 0, 0), even, (9, 0, 0)) == ["One", "Two", "One"]
     assert await placed((0, 0, 9), even, (0, 0, 9)) == ["Three", "Three", "Three"]
+    assert await placed((4, 4, 0), (0, 0, 9)) == ["Two", "Three"]
+    assert await placed((0, 9, 0), (4, 0, 0, 4)) == ["Two", "Four"]
     # and what they say with little force
     assert await placed((0, 0, 9), (0, 4.2, 4), (0, 0, 9)) == ["Three", "Three", "Three"]
 
@@ -57,7 +61,7 @@ async def test_two_places_about_as_good_are_none() -> None:
 
 
 @pytest.mark.parametrize("around", [(9, 0, 0), (0, 9, 0), (0, 0, 9)])
-async def test_the_order_alone_places_nothing(around: tuple[float, float, float]) -> None:
+async def test_the_order_alone_places_nothing(around: tuple[float, ...]) -> None:
     assert (await placed(around, (0, 0, 0), around))[1] is None
 
 
