@@ -22,7 +22,6 @@ SHUFFLED = "shuffled"
 KEPT = "in order"
 ORDERS = (SHUFFLED, KEPT)
 ENGINE = "engine"
-BASELINES = ("first", "alias", "bm25", "words")
 
 Placer: TypeAlias = Callable[[Sequence[Portion], Places], Awaitable[list[Place | None]]]
 
