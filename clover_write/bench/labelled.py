@@ -64,7 +64,7 @@ def _labelled(path: Traversable, language: str) -> Labelled | None:
     """A document as its sections' blocks; None where hardly any section has text."""
     document = Document.of(path.read_bytes())
     name = path.name.removesuffix(".md")
-    places = Places(Library.of().find(named_template(document) or name).template)
+    places = Places(Library.of().find(named_template(document.data) or name).template)
     cut = list(_cut(document, places))
     if len({section.label for _, section in cut}) < _FEWEST:
         return None

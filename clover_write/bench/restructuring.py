@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
@@ -13,22 +13,19 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from clover_templates.blocks import Kind, Style
+from clover_templates.blocks import Style
 from clover_templates.builtins import Facts
 from clover_templates.document import Document
 from clover_templates.locks import locked_items
 from clover_templates.normal import normal, units
-from clover_templates.places import Places, hints
 from clover_templates.restructure import Proposal, refusal, restructure
-from clover_templates.scoring import Scorer, terms
+from clover_templates.scoring import Scorer
 from clover_templates.source import DocumentError
 from clover_templates.template import Template
 
 TEMPLATES = 3  # a document is brought into so many
 SUFFIXES = (".md", ".markdown", ".txt")
 _PARSER = MarkdownIt("commonmark").enable("table")
-_HAN = range(0x3400, 0xA000)
-_CHINESE = 0.2  # share of Han characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +68,6 @@ def _read(path: Path) -> Document | None:
     except (OSError, DocumentError):
         return None  # what other programs left there need not be readable UTF-8
     return document if document.data.strip() else None
-
-
-def fitting(document: Document, templates: Sequence[Template]) -> list[Template]:
-    """The templates of a document's language that share most headings, then most words with it."""
-    text = document.data.decode("utf-8-sig")
-    han = sum(ord(character) in _HAN for character in text)
-    language = "zh" if han > _CHINESE * len("".join(text.split())) else "en"
-    words = set(terms(text))
-    titles = [block.title for block in document.blocks if block.kind is Kind.HEADING]
-
-    def fit(template: Template) -> tuple[int, float]:
-        places = Places(template)
-        named = {id(section) for title in titles if (section := places.named(title))}
-        described = set(terms(" ".join(hints(places.all, template))))
-        return len(named), len(words & described) / (len(described) or 1)
-
-    ours = [template for template in templates if template.settings.lang == language]
-    return sorted(ours, key=fit, reverse=True)[:TEMPLATES]
 
 
 async def attempt(path: Path, document: Document, template: Template, scorer: Scorer) -> Trial:

@@ -123,12 +123,13 @@ def _labelled(args: argparse.Namespace) -> list[Labelled]:
 
 async def _loss(args: argparse.Namespace, config: Config) -> list[Trial]:
     from clover_templates.engine_scorer import EngineScorer
+    from clover_templates.fitting import fitting
     from clover_templates.library import Library
     from clover_templates.scoring import WordScorer
     from clover_write.app import connect
-    from clover_write.bench.restructuring import attempt, fitting, found
+    from clover_write.bench.restructuring import TEMPLATES, attempt, found
 
-    templates = [entry.template for entry in Library.of().entries()]
+    entries = Library.of().entries()
     folders = args.documents or FOUND
     documents = found(folders)[:: args.every]
     if not documents:
@@ -138,8 +139,8 @@ async def _loss(args: argparse.Namespace, config: Config) -> list[Trial]:
     trials: list[Trial] = []
     try:
         for number, (path, document) in enumerate(documents, start=1):
-            for template in fitting(document, templates):
-                trials.append(await attempt(path, document, template, scorer))
+            for entry in fitting(document, entries, most=TEMPLATES):
+                trials.append(await attempt(path, document, entry.template, scorer))
             _tell(number, len(documents))
     finally:
         await client.close()

@@ -178,15 +178,6 @@ def test_a_fair_coin_is_not_better() -> None:
 INCIDENT = "# Outage\n\n## Impact\n\nUsers saw errors.\n\n## Timeline\n\n- 09:12 alert\n"
 
 
-def test_the_templates_that_fit_are_of_the_documents_language() -> None:
-    templates = [entry.template for entry in Library.of().entries()]
-    english = restructuring.fitting(Document.of(INCIDENT.encode()), templates)
-    assert len(english) == restructuring.TEMPLATES
-    assert english[0].name in ("incident", "incident-short")
-    chinese = restructuring.fitting(Document.of("## 议定事项\n\n同意。\n".encode()), templates)
-    assert {template.settings.lang for template in chinese} == {"zh"}
-
-
 async def test_an_edit_that_keeps_everything_is_counted_so(tmp_path: Path) -> None:
     template = Library.of().find("incident").template
     document = Document.of(INCIDENT.encode())
