@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, pstdev
+from typing import TypeAlias
 
 from clover_templates.blocks import Kind
 from clover_templates.places import Place, Places
@@ -26,6 +26,10 @@ class Placed:
     place: Place | None
 
 
+Column: TypeAlias = dict[int, float]
+"""Scores by the numbers of the places that are open to a portion."""
+
+
 async def place(portions: Sequence[Portion], places: Places, scorer: Scorer) -> tuple[Placed, ...]:
     """Find each portion's place. Raises CloverError where the scorer does."""
     choices = [_choices(portion, places) for portion in portions]
@@ -34,14 +38,15 @@ async def place(portions: Sequence[Portion], places: Places, scorer: Scorer) -> 
     scores = await scorer.scores(places.template, places.all, texts) if asked else []
     table = dict(zip(asked, _standardised(scores), strict=True))
     columns = {each: column for column, each in enumerate(places.all)}
-    open_columns = [[columns[each] for each in some] for some in choices]
-    best = _best(open_columns, table)
-    found: list[Placed] = []
-    for number, portion in enumerate(portions):
-        column = best[number]
-        sure = column is not None and _is_sure(table.get(number), open_columns[number], column)
-        found.append(Placed(portion, places.all[column] if column is not None and sure else None))
-    return tuple(found)
+    own = [
+        {column: table[number][column] if number in table else 0.0 for column in open_columns}
+        for number, open_columns in enumerate([columns[each] for each in some] for some in choices)
+    ]
+    found = map(_surest, own, _totals(own))
+    return tuple(
+        Placed(portion, None if column is None else places.all[column])
+        for portion, column in zip(portions, found, strict=True)
+    )
 
 
 def _choices(portion: Portion, places: Places) -> Sequence[Place]:
@@ -66,22 +71,31 @@ def _standardised(scores: Scores) -> Scores:
     return [[score / (size or 1.0) for score in row] for row in level]
 
 
-def _best(choices: Sequence[Sequence[int]], table: dict[int, list[float]]) -> list[int | None]:
-    """The assignment of columns that is best over the whole document (Viterbi): portions that
-    follow one another rather stand in one place, or in the template's order."""
-    best: list[dict[int, tuple[float, int | None]]] = []
-    before: dict[int, tuple[float, int | None]] = {}
-    for number, some in enumerate(choices):
-        row = table.get(number)
-        now: dict[int, tuple[float, int | None]] = {}
-        for column in some:
-            own = row[column] if row else 0.0
-            ways = [(total + _step(last, column), last) for last, (total, _) in before.items()]
-            total, last = max(ways, default=(0.0, None), key=lambda way: way[0])
-            now[column] = (total + own, last)
+def _totals(own: Sequence[Column]) -> list[Column]:
+    """For each portion and each of its columns the score of the best assignment of the whole
+    document that has the portion there (Viterbi, from both ends): portions that follow one another
+    rather stand in one place, or in the template's order."""
+    ahead = _passed(own, _step)
+    behind = _passed(own[::-1], lambda last, column: _step(column, last))[::-1]
+    return [
+        {column: before[column] + after[column] - score for column, score in scores.items()}
+        for before, after, scores in zip(ahead, behind, own, strict=True)
+    ]
+
+
+def _passed(own: Sequence[Column], step: Callable[[int, int], float]) -> list[Column]:
+    """The score of the best assignment of all portions up to one, for each column of that one."""
+    best: list[Column] = []
+    before: Column = {}
+    for scores in own:
+        now = {
+            column: score
+            + max((total + step(last, column) for last, total in before.items()), default=0.0)
+            for column, score in scores.items()
+        }
         best.append(now)
         before = now or before
-    return _traced(best)
+    return best
 
 
 def _step(last: int, column: int) -> float:
@@ -90,23 +104,10 @@ def _step(last: int, column: int) -> float:
     return -_BACK if column < last else 0.0
 
 
-def _traced(best: Sequence[dict[int, tuple[float, int | None]]]) -> list[int | None]:
-    """The columns on the best way, read from its end."""
-    found: list[int | None] = [None] * len(best)
-    column: int | None = None
-    for number in range(len(best) - 1, -1, -1):
-        if not best[number]:
-            continue
-        if column is None:
-            column = max(best[number], key=lambda each: best[number][each][0])
-        found[number] = column
-        column = best[number][column][1]
-    return found
-
-
-def _is_sure(row: Sequence[float] | None, choices: Sequence[int], column: int) -> bool:
-    """Whether a place is not chosen by chance: another one is not about as good."""
-    if row is None:
-        return True
-    others = [row[other] for other in choices if other != column]
-    return row[column] - max(others, default=-math.inf) >= _MARGIN
+def _surest(own: Column, totals: Column) -> int | None:
+    """The best column, where its text speaks for it and another one is not about as good."""
+    best = max(totals, key=totals.__getitem__, default=None)
+    if best is None or len(totals) == 1:
+        return best
+    ahead = totals[best] - max(total for column, total in totals.items() if column != best)
+    return best if own[best] > 0 and ahead >= _MARGIN else None

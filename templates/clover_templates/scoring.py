@@ -37,13 +37,18 @@ class WordScorer:
     async def scores(
         self, template: Template, places: Sequence[Place], texts: Sequence[str]
     ) -> Scores:
-        described = [
-            Counter(_terms(f"{hint} {' '.join(_names(place, template))}"))
-            for place, hint in zip(places, hints(places, template), strict=True)
-        ]
-        spread = Counter(term for terms in described for term in terms)
+        described = described_by(places, template)
+        spread = Counter(term for words in described for term in words)
         weights = {term: math.log(1 + len(places) / count) for term, count in spread.items()}
-        return [[_cosine(Counter(_terms(t)), d, weights) for d in described] for t in texts]
+        return [[_cosine(Counter(terms(t)), d, weights) for d in described] for t in texts]
+
+
+def described_by(places: Sequence[Place], template: Template) -> list[Counter[str]]:
+    """For each place the terms of its heading, its aliases and its hint."""
+    return [
+        Counter(terms(f"{hint} {' '.join(_names(place, template))}"))
+        for place, hint in zip(places, hints(places, template), strict=True)
+    ]
 
 
 def _names(place: Place, template: Template) -> tuple[str, ...]:
@@ -51,7 +56,7 @@ def _names(place: Place, template: Template) -> tuple[str, ...]:
     return (*place.section.aliases, *(settings.aliases if settings else ()))
 
 
-def _terms(text: str) -> list[str]:
+def terms(text: str) -> list[str]:
     """Latin words without their endings, and pairs of Han characters."""
     words = [word.lower() for word in _WORD.findall(_HAN.sub(" ", text))]
     pairs = [run[at : at + 2] for run in _HAN.findall(text) for at in range(len(run) - 1)]
@@ -61,7 +66,7 @@ def _terms(text: str) -> list[str]:
 def _cosine(text: Counter[str], place: Counter[str], weights: dict[str, float]) -> float:
     shared = sum(text[t] * place[t] * weights[t] ** 2 for t in text.keys() & place.keys())
     sizes = [
-        math.sqrt(sum((n * weights.get(term, 1.0)) ** 2 for term, n in terms.items()))
-        for terms in (text, place)
+        math.sqrt(sum((n * weights.get(term, 1.0)) ** 2 for term, n in some.items()))
+        for some in (text, place)
     ]
     return shared / (sizes[0] * sizes[1]) if shared else 0.0
