@@ -135,7 +135,12 @@ class _Assembly:
         return True
 
     def _has_text(self, section: Section) -> bool:
-        return any(place.section is section and not place.headed for place in self.contents)
+        """Whether text stands in a section or below it that has no heading of its own."""
+        return any(
+            place.section is each and not place.headed
+            for each in section.walk()
+            for place in self.contents
+        )
 
     def _is_told(self, section: Section) -> bool:
         """Whether the document has something for a section or one below it."""
