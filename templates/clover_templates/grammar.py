@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +25,18 @@ def block_tree(source: bytes) -> Node:
 
     blocks = Parser(Language(tree_sitter_markdown.language()))
     return blocks.parse(_EMPTY_CELLS.sub(_filled, source) + b"\n").root_node
+
+
+def top_level(root: Node) -> Iterator[Node]:
+    """The blocks of the document in order, without the sections that the grammar puts around them;
+    those in lists and quotes belong to them."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type in ("document", "section"):
+            waiting += reversed(node.named_children)
+        else:
+            yield node
 
 
 def _filled(row: re.Match[bytes]) -> bytes:

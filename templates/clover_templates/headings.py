@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from clover_templates.front_matter import body_start, front_matter
-from clover_templates.grammar import block_tree
+from clover_templates.grammar import block_tree, top_level
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_NESTING = frozenset({"document", "section"})
 _OPAQUE = frozenset({"fenced_code_block", "indented_code_block", "html_block"})
 _BULLETS = {"list_marker_minus": "-", "list_marker_star": "*", "list_marker_plus": "+"}
 _SIGN = re.compile(r"(?:atx|setext)_h([1-6])_")
@@ -103,14 +102,9 @@ def _blocks(source: bytes, body: int) -> Iterator[_Block]:
     matter once more.
     """
     shift = body - 1
-    waiting = [block_tree(b"\n" + source[body:])]
-    while waiting:
-        node = waiting.pop()
-        if node.type in _NESTING:
-            waiting += reversed(node.named_children)
-        else:
-            end = min(node.end_byte + shift, len(source))
-            yield _Block(node, node.start_byte + shift, end)
+    for node in top_level(block_tree(b"\n" + source[body:])):
+        end = min(node.end_byte + shift, len(source))
+        yield _Block(node, node.start_byte + shift, end)
 
 
 def _heading(block: _Block) -> Heading:

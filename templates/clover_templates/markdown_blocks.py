@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from clover_templates.blocks import Heading, Kind, Rows, Style
-from clover_templates.grammar import block_tree
+from clover_templates.grammar import block_tree, top_level
 from clover_templates.opaque import Fenced, Run, fenced_runs
 from clover_templates.source import Source, Span
 
@@ -97,7 +97,7 @@ def _masked(source: Source, runs: Sequence[Run]) -> bytes:
 def _tree_rows(source: Source, text: bytes) -> Iterator[Rows]:
     # where `text` begins in the document
     shift = len(source.data) - len(text)
-    for node in _top_level(block_tree(text)):
+    for node in top_level(block_tree(text)):
         first, end = _lines(source, text, node, shift)
         match node.type:
             case "ERROR":
@@ -112,17 +112,6 @@ def _tree_rows(source: Source, text: bytes) -> Iterator[Rows]:
                 yield Rows(Kind.LIST, first, end, items=_items(items, [first, *firsts, end]))
             case kind:
                 yield Rows(_KINDS.get(kind, Kind.PARAGRAPH), first, end)
-
-
-def _top_level(root: Node) -> Iterator[Node]:
-    """The blocks of the document, without the sections that the grammar puts around them."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.type in ("document", "section"):
-            waiting += reversed(node.named_children)
-        else:
-            yield node
 
 
 def _lines(source: Source, text: bytes, node: Node, shift: int) -> tuple[int, int]:

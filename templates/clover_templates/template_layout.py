@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from clover_templates.code_regions import Region, code_regions
 from clover_templates.front_matter import front_matter
-from clover_templates.grammar import block_tree
+from clover_templates.grammar import block_tree, top_level
 from clover_templates.template_settings import Numbering
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _markdown(text: str) -> Layout:
     headings: list[Heading] = []
     rows: list[Region] = []
     items: list[Region] = []
-    for node in _blocks(tree):
+    for node in top_level(tree):
         match node.type:
             case "atx_heading" | "setext_heading":
                 headings.append(_heading(text, node))
@@ -163,17 +163,6 @@ def _markdown(text: str) -> Layout:
             case "list":
                 items += _alone(text, node, "list_item")
     return Layout(body, tuple(headings), tuple(rows), tuple(items), (), len(text))
-
-
-def _blocks(root: Node) -> Iterator[Node]:
-    """The top-level blocks in order: those in lists and quotes belong to them."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.type in ("document", "section"):
-            waiting += reversed(node.named_children)
-        else:
-            yield node
 
 
 def _heading(text: str, node: Node) -> Heading:
