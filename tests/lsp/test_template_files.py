@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from lsprotocol import types
 
 from tests.support.note_editor import NoteEditor
 
+PATIENCE_S = 30.0
 PUBLISH = types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS
 TEXT = """\
 # {{title}}
@@ -95,15 +97,18 @@ async def test_an_editor_that_registers_is_asked_for_templates_alone(
     editor: NoteEditor, tmp_path: Path, uri: str
 ) -> None:
     registered: list[types.Registration] = []
+    asked = asyncio.Event()
 
     @editor.client.feature(types.CLIENT_REGISTER_CAPABILITY)  # type: ignore[untyped-decorator]
     def register(params: types.RegistrationParams) -> None:
         registered.extend(params.registrations)
+        asked.set()
 
     result = await editor.start(folder=tmp_path, registers=True)
     assert result.capabilities.hover_provider is None
     assert result.capabilities.completion_provider is None
     editor.open(TEXT, uri)
+    await asyncio.wait_for(asked.wait(), PATIENCE_S)
     params = types.CompletionParams(types.TextDocumentIdentifier(uri), types.Position(5, 2))
     assert await editor.client.text_document_completion_async(params)
     assert [each.method for each in registered] == [

@@ -4,6 +4,7 @@ const Module = require("node:module");
 
 class Disposable {
   constructor(end = () => {}) { this.dispose = end; }
+  static from(...all) { return new Disposable(() => all.forEach((one) => one.dispose())); }
 }
 class EventEmitter {
   #listeners = new Set();
