@@ -71,8 +71,8 @@ class Editor:
         item = types.TextDocumentItem(sample.uri, language, 1, sample.text)
         self._client.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
-    async def complete(self, sample: Sample, cursor: types.Position) -> str:
-        """The ghost text at the cursor; empty when the server has nothing to say."""
+    async def complete(self, sample: Sample, cursor: types.Position) -> list[str]:
+        """The ghost texts at the cursor; none when the server has nothing to say."""
         answer = await self._client.text_document_inline_completion_async(
             types.InlineCompletionParams(
                 context=types.InlineCompletionContext(types.InlineCompletionTriggerKind.Invoked),
@@ -81,7 +81,7 @@ class Editor:
             )
         )
         items = answer.items if isinstance(answer, types.InlineCompletionList) else answer or []
-        return str(items[0].insert_text) if items else ""
+        return [str(item.insert_text) for item in items]
 
     def last_status(self) -> str:
         """What the server last said of itself."""
@@ -111,17 +111,19 @@ def in_place(sample: Sample, cursor: types.Position, ghost: str) -> Text:
     return shown
 
 
-async def ask(editor: Editor, sample: Sample, cursor: types.Position) -> tuple[str, float, str]:
-    """The ghost text, the milliseconds it took and the status; asked again while the engine
+async def ask(
+    editor: Editor, sample: Sample, cursor: types.Position
+) -> tuple[list[str], float, str]:
+    """The ghost texts, the milliseconds they took and the status; asked again while the engine
     loads."""
     attempt = 1
     while True:
         editor.last_status()
         asked = perf_counter()
-        ghost = await editor.complete(sample, cursor)
+        ghosts = await editor.complete(sample, cursor)
         took, status = (perf_counter() - asked) * 1000, editor.last_status()
         if "loading" not in status or attempt == ATTEMPTS:
-            return ghost, took, status
+            return ghosts, took, status
         attempt += 1
 
 
@@ -139,10 +141,11 @@ async def main() -> int:
     for sample in samples:
         console.print(f"[bold]{sample.path.name}[/bold]")
         for cursor in sample.cursors:
-            ghost, took, status = await ask(editor, sample, cursor)
-            console.print(in_place(sample, cursor, ghost))
-            console.print(f"  [dim]{took:.0f} ms; {status}[/dim]\n")
-            empty += not ghost
+            ghosts, took, status = await ask(editor, sample, cursor)
+            console.print(in_place(sample, cursor, ghosts[0] if ghosts else ""))
+            several = f" for {len(ghosts)} answers; the last" if len(ghosts) > 1 else ""
+            console.print(f"  [dim]{took:.0f} ms{several}: {status}[/dim]\n")
+            empty += not ghosts
     await editor.stop()
     return 1 if empty else 0
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 PATIENCE_S = 0.5
 # further answers are shorter, and end where they are when so much time has passed
 FURTHER_TOKENS = 48
-FURTHER_S = 2.5
+FURTHER_S = 1.0
 
 
 class Writer:
