@@ -27,11 +27,6 @@ class Family:
     end: tuple[str, ...]
     remasking: Remasking
 
-    def infill_text(self, prefix: str, suffix: str) -> str:
-        """The infill prompt as one string, special tokens spelled out."""
-        texts = {"{prefix}": prefix, "{suffix}": suffix}
-        return "".join(texts.get(part, part) for part in self.infill)
-
 
 def load_family(name: str) -> Family:
     """One entry of families.toml. Raises KeyError for a family nobody described."""

@@ -63,6 +63,7 @@ class _Finder:
         self._template = template
         lines = [p.blocks[0] for p in portions.all if p.home is None and _is_line(p)]
         self._open = [portions.title, *lines] if portions.title else lines
+        self._data = self._open[0].data if self._open else b""
         self.taken: list[Block] = []
         self.lines: dict[tuple[int, int], tuple[Span, ...]] = {}
         self.values: dict[str, Span] = {}
@@ -133,7 +134,6 @@ class _Finder:
         for value in read_values(pieces, text):
             at = start + len(text[: value.start].encode())
             self.values.setdefault(value.slot.name, Span(at, at + len(value.text.encode())))
-        self._data = block.data
 
     def _value(self, name: str) -> str:
         span = self.values[name]

@@ -27,13 +27,6 @@ class Section:
     def level(self) -> int:
         return self.heading.level if self.heading else 0
 
-    @property
-    def has_text(self) -> bool:
-        """Whether anything but blank lines stands in it, headings below it included."""
-        run_in = bool(self.heading and self.heading.heading and self.heading.heading.run_in)
-        blank = all(block.kind in (Kind.BLANK, Kind.BOM) for block in self.blocks)
-        return run_in or not blank or bool(self.children)
-
     def __iter__(self) -> Iterator[Section]:
         """This section and all below it, in the order of the document."""
         waiting: list[Section] = [self]

@@ -133,8 +133,8 @@ OTHER = {
     "windows, backslashes": "C:\\Users\\a\\.env",
     "a share": "file://server/share/.ssh/config",
     "untitled": "untitled:.env",
-    "another scheme": "git:/work/.env?%7B%22ref%22%3A%22HEAD%22%7D",
-    "a notebook's cell": "vscode-notebook-cell:/work/secrets.yaml#W0",
+    "another scheme": "git:/project/.env?%7B%22ref%22%3A%22HEAD%22%7D",
+    "a notebook's cell": "vscode-notebook-cell:/project/secrets.yaml#W0",
 }
 TEXT = f"{SHARED} TOKEN={SECRET}\n"
 
