@@ -93,6 +93,19 @@ async def test_a_paragraph_of_chinese_lines_is_placed_line_by_line() -> None:
     assert "## Impact\n\nusers等了很久。\nusers走了。\n\n## Cause\n\ndisk坏了。\n" in text
 
 
+async def test_a_block_of_code_that_the_end_closed_is_closed_where_it_moves_to() -> None:
+    proposal = await proposed("# Outage\n\nusers\n\n~~~sh\ndisk\n")
+    assert proposal.breaches == ()
+    text = proposal.output.decode()
+    assert "## Cause\n\n~~~sh\ndisk\n~~~\n\n## Follow-ups" in text
+
+
+async def test_code_by_indentation_does_not_run_into_what_it_comes_behind() -> None:
+    proposal = await proposed("    users one\n\n## Impact\n\n    users two\n")
+    assert proposal.breaches == ()
+    assert "    users one\n\n<!-- -->\n\n    users two\n" in proposal.output.decode()
+
+
 async def test_what_fits_nowhere_is_left_over_and_not_lost() -> None:
     proposal = await proposed("The disk was full.\n\nLorem ipsum dolor.\n")
     assert proposal.output.decode().endswith("\n\n## Unplaced\n\nLorem ipsum dolor.\n")
