@@ -29,10 +29,15 @@ _quiet.setLevel(logging.WARNING)
 
 # a model that loads may starve the event loop for seconds; whoever dies closes its socket anyway
 PING_S, PONG_S = 20.0, 120.0
+# whoever started the engine is on the way: however short its idle time, it waits that long
+FIRST_CLIENT_S = 20.0
 
 
 class EngineServer:
-    """Answers clients until `stop`, or until none was connected for `idle_exit_s` (0: never)."""
+    """Answers clients until `stop`, or until none was connected for `idle_exit_s` (0: never).
+
+    The first client is given `FIRST_CLIENT_S` to come.
+    """
 
     def __init__(self, runner: Runner, program_version: str, idle_exit_s: float = 0.0) -> None:
         self._runner = runner
@@ -72,7 +77,7 @@ class EngineServer:
             place.write(Note(bound, self._token, os.getpid()))
             log.info("process %d listens at %s", os.getpid(), bound)
             try:
-                self._watch_idleness()
+                self._watch_idleness(max(self._idle_exit_s, FIRST_CLIENT_S))
                 await self._stopping.wait()
             finally:
                 # whoever comes from now on starts another engine
@@ -91,25 +96,25 @@ class EngineServer:
 
     async def _serve(self, connection: ServerConnection) -> None:
         self._clients += 1
-        self._watch_idleness()
+        self._watch_idleness(self._idle_exit_s)
         try:
             await Session(connection, self._runner, self._version, self.stop).run()
         except ConnectionClosed:
             log.debug("a client went away")
         finally:
             self._clients -= 1
-            self._watch_idleness()
+            self._watch_idleness(self._idle_exit_s)
 
-    def _watch_idleness(self) -> None:
+    def _watch_idleness(self, patience_s: float) -> None:
         if self._idle:
             self._idle.cancel()
             self._idle = None
         if self._idle_exit_s and not self._clients:
             loop = asyncio.get_running_loop()
-            self._idle = loop.call_later(self._idle_exit_s, self._leave)
+            self._idle = loop.call_later(patience_s, self._leave, patience_s)
 
-    def _leave(self) -> None:
-        log.info("no client for %g s: leaving", self._idle_exit_s)
+    def _leave(self, idle_s: float) -> None:
+        log.info("no client for %g s: leaving", idle_s)
         self.stop()
 
     def _refusal(self, connection: ServerConnection, request: Request) -> Response | None:

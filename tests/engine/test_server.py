@@ -306,6 +306,13 @@ async def test_it_leaves_when_nobody_has_been_there_for_a_while(tmp_path: Path) 
         await engine.wait_until(lambda: engine.place.read() is None)
 
 
+async def test_whoever_started_it_finds_it_however_short_its_idle_time(tmp_path: Path) -> None:
+    async with running(tmp_path, idle_exit_s=0.01) as engine:
+        await asyncio.sleep(0.2)
+        async with engine.dial() as connection:
+            await greet(connection)
+
+
 async def test_an_address_that_cannot_be_had_is_an_error(tmp_path: Path) -> None:
     runner = Runner(FakeEngine)
     for address in (TcpAddress("203.0.113.1", 0), UnixAddress(tmp_path / "missing" / "x.sock")):
