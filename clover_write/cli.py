@@ -20,6 +20,7 @@ COMMANDS = (
     "check",
     "templates",
     "lsp",
+    "playground",
     "engine",
     "stop",
     "models",

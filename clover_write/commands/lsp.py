@@ -58,12 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the editor leaves. Raises ListenError."""
     # what is imported stays: looking for garbage in it would take a tenth of the start
     gc.disable()
-    from clover_lsp.server import create_server
-    from clover_write import __version__
-
-    def create() -> CloverServer:
-        return create_server(lambda: _connect(args.engine), __version__, _template_folder)
-
+    create = server_factory(args.engine)
     if args.websocket:
         return _serve_websocket(args, create)
     server = create()
@@ -71,6 +66,14 @@ def run(args: argparse.Namespace) -> int:
     gc.enable()
     server.start_io()
     return 0
+
+
+def server_factory(engine: str | None) -> Callable[[], CloverServer]:
+    """Makes a server for one editor; `engine` says where the model runs, None: as configured."""
+    from clover_lsp.server import create_server
+    from clover_write import __version__
+
+    return lambda: create_server(lambda: _connect(engine), __version__, _template_folder)
 
 
 def _template_folder() -> Path:

@@ -181,11 +181,13 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Text of hole number `hole` as it stands now: shown early, may still change. Of a request that
-    is watched, `pieces` are what it is made of and what masks guess behind it."""
+    is watched, `pieces` are what it is made of and what masks guess behind it, and `forwards` how
+    many the whole job has taken so far."""
 
     text: str
     hole: int = 0
     pieces: tuple[Piece, ...] = ()
+    forwards: int = 0
 
 
 class Finish(StrEnum):

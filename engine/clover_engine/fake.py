@@ -59,7 +59,7 @@ class FakeEngine:
     Of several holes each takes the next script of the document, those left over go on with 2. A
     hole with choices takes the first, one to be `unlike` others the first text that is. Stop
     strings, `max_lines`, `max_tokens` (a token is a word or a run of signs) and deadlines hold as
-    in the real engine. Who watches sees a piece a token.
+    in the real engine. Who watches sees a piece a token, and a mask for each that is to come.
     """
 
     def __init__(self, script: Script | None = None) -> None:
@@ -161,8 +161,7 @@ def _written(
             now = tokens[: len(tokens) * done // forwards]
             written = "".join(now)
             if hole.max_tokens:
-                pieces = [Piece(token, script.confidence) for token in now] if watch else []
-                yield Draft(written, number, tuple(pieces))
+                yield Draft(written, number, _pieces(tokens, len(now), script) if watch else ())
     except DeadlinePassed:
         finish = Finish.DEADLINE
     if script.error and finish is not Finish.DEADLINE:
@@ -170,6 +169,12 @@ def _written(
     # the first of the choices, which is taken, is the likeliest
     scores = tuple(-float(place) for place in range(len(hole.choices or ())))
     return Fill(written, script.confidence, finish, scores), done
+
+
+def _pieces(tokens: Sequence[str], done: int, script: Script) -> tuple[Piece, ...]:
+    """The tokens that are done, and a mask in place of each other one."""
+    masks = [Piece("", 0.0, settled=False)] * (len(tokens) - done)
+    return (*(Piece(token, script.confidence) for token in tokens[:done]), *masks)
 
 
 def _unlike(script: Script, hole: Hole) -> str:

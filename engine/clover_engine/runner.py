@@ -45,6 +45,7 @@ class Job:
     ) -> None:
         self.request = request
         self.cancelled: Cancelled | None = None
+        self.forwards = 0
         self._runner = runner
         self._on_draft = on_draft
         self._on_done = on_done
@@ -74,10 +75,12 @@ class Job:
 
     def begin(self) -> None:
         self._queue_ms = self._age_ms()
+        self.forwards = 0
 
     def show(self, draft: Draft) -> None:
         if self.cancelled is None:
-            self._on_draft(draft)
+            watched = self.request.watch
+            self._on_draft(replace(draft, forwards=self.forwards) if watched else draft)
 
     def finish(self, outcome: Outcome) -> None:
         if isinstance(outcome, Filled):
@@ -226,6 +229,7 @@ class Runner:
                         event = steps.throw(DeadlinePassed())
                     else:
                         [result] = engine.forward([event])
+                        job.forwards += 1
                         event = steps.send(result)
             except StopIteration as end:
                 filled: Filled = end.value

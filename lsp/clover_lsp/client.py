@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
+from clover_engine.api import Decoding
 from clover_lsp.settings import Popup, Ranges, Settings
 
 _VS_CODE = re.compile("visual studio code|vscod|code - oss|cursor|windsurf", re.IGNORECASE)
@@ -23,6 +24,7 @@ class Client:
     registers_completion: bool = False
     registers_hover: bool = False
     pulls_diagnostics: bool = False
+    watches: Decoding | None = None  # it is told what jobs are made of, which are written like this
 
     @classmethod
     def of(cls, params: types.InitializeParams) -> Client:
@@ -40,6 +42,7 @@ class Client:
             registers_completion=bool(completion and completion.dynamic_registration),
             registers_hover=bool(hover and hover.dynamic_registration),
             pulls_diagnostics=bool(text_document and text_document.diagnostic),
+            watches=_watched(params.capabilities.experimental),
         )
 
     @property
@@ -61,3 +64,9 @@ class Client:
         if settings.completion is Popup.AUTO:
             return not self.has_inline_completion
         return settings.completion is Popup.ON
+
+
+def _watched(experimental: object) -> Decoding | None:
+    """`{"cloverWatch": "causal"}` or `"diffusion"`; anything else is another server's affair."""
+    named = experimental.get("cloverWatch") if isinstance(experimental, dict) else None
+    return Decoding(named) if named in list(Decoding) else None

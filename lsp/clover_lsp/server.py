@@ -37,6 +37,7 @@ from clover_lsp.state_file import state_dir
 from clover_lsp.status import Status
 from clover_lsp.template_files import TemplateFiles
 from clover_lsp.template_shelves import TemplateShelves
+from clover_lsp.watched_client import WatchedClient
 
 NAME = "clover-write"
 
@@ -59,7 +60,12 @@ def create_server(
     configuration = Configuration(server, notebooks.notebook_of, server.warn)
     neighbours = Neighbours(configuration.of)
     recording = Recording()
-    engine = LazyClient(lambda: InformedClient(recording.of(connect()), neighbours))
+
+    def engine_client() -> EngineClient:
+        notify, watches = server.protocol.notify, lambda: configuration.client.watches
+        return InformedClient(recording.of(WatchedClient(connect(), notify, watches)), neighbours)
+
+    engine = LazyClient(engine_client)
     keep_rate = _keep_rate(documents)
     completion = InlineCompletion(documents, engine, status, notebooks, configuration.of)
     completion.on_offer = keep_rate.shown

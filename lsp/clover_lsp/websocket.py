@@ -74,11 +74,21 @@ class Door:
 
 
 class WebSocketServer:
-    """Serves editors at a door until the process is told to end."""
+    """Serves editors at a door until the process is told to end.
 
-    def __init__(self, door: Door, create: Callable[[], CloverServer]) -> None:
+    With a `site`, which answers what is no WebSocket by its path and the name this host was called
+    by, no other page is let in than those of the site itself.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        create: Callable[[], CloverServer],
+        site: Callable[[str, str], Response] | None = None,
+    ) -> None:
         self._door = door
         self._create = create
+        self._site = site
         self._token = secrets.token_urlsafe(32)
 
     async def run(self, on_ready: Callable[[str], None]) -> None:
@@ -98,7 +108,8 @@ class WebSocketServer:
             ) from error
         async with server:
             port = server.sockets[0].getsockname()[1]
-            on_ready(f"ws://{_bracketed(self._door.host)}:{port}/#token={self._token}")
+            scheme = "http" if self._site else "ws"
+            on_ready(f"{scheme}://{_bracketed(self._door.host)}:{port}/#token={self._token}")
             await stopping.wait()
 
     async def _listen(self) -> Server:
@@ -115,12 +126,17 @@ class WebSocketServer:
         )
 
     def _refusal(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Refuse who calls this host by another name, as a page behind a rebound name does, and
-        who does not know the token.
+        """Answer what is no WebSocket; refuse who calls this host by another name, as a page
+        behind a rebound name does, and who does not know the token.
         """
         hosts = request.headers.get_all("Host")
         if len(hosts) != 1 or hosts[0] not in self._hosts(connection):
             return connection.respond(HTTPStatus.FORBIDDEN, "unknown host\n")
+        if self._site:
+            if "Upgrade" not in request.headers:
+                return self._site(request.path, hosts[0])
+            if request.headers.get_all("Origin") not in ([], [f"http://{hosts[0]}"]):
+                return connection.respond(HTTPStatus.FORBIDDEN, "a page from elsewhere\n")
         offers = ",".join(request.headers.get_all("Sec-WebSocket-Protocol"))
         given = [offer.strip() for offer in offers.split(",") if offer.strip().startswith(TOKEN)]
         if not hmac.compare_digest("".join(given).encode(), f"{TOKEN}{self._token}".encode()):
