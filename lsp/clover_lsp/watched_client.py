@@ -42,7 +42,7 @@ class WatchedClient:
     ) -> Filled:
         """Fill the canvas."""
         decoding = self._decoding()
-        if decoding is None or not _writes(request):
+        if decoding is None or not _is_told(request):
             return await self._engine.fill(request, on_draft)
         job = next(self._numbers)
         self._notify(CANVAS, {"job": job, "segments": list(_told(request))})
@@ -69,9 +69,11 @@ class WatchedClient:
         await self._engine.close()
 
 
-def _writes(request: CanvasRequest) -> bool:
-    """Whether anything is to be written: else the context is only read into the cache."""
-    return any(isinstance(part, Hole) and part.max_tokens for part in request.segments)
+def _is_told(request: CanvasRequest) -> bool:
+    """Whether something is to be written that may be shown first: no context that is only read, no
+    further answer."""
+    holes = [part for part in request.segments if isinstance(part, Hole)]
+    return any(hole.max_tokens and not hole.unlike for hole in holes)
 
 
 def _told(request: CanvasRequest) -> Iterator[dict[str, Any]]:

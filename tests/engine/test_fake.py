@@ -111,7 +111,7 @@ async def test_a_hole_with_choices_takes_the_first() -> None:
     assert free.scores == ()
 
 
-async def test_who_watches_sees_a_piece_a_token() -> None:
+async def test_who_watches_sees_a_piece_a_token_and_masks_before() -> None:
     client = InprocClient(Runner(lambda: FakeEngine(Script("one two!", confidence=0.5))))
     drafts: list[Draft] = []
     try:
@@ -119,6 +119,8 @@ async def test_who_watches_sees_a_piece_a_token() -> None:
         await client.fill(CanvasRequest((Hole(),)), drafts.append)
     finally:
         await client.close()
+    mask = Piece("", 0.0, settled=False)
+    assert drafts[0].pieces == (Piece("one", 0.5), mask, mask)
     assert drafts[2].pieces == (Piece("one", 0.5), Piece(" two", 0.5), Piece("!", 0.5))
     assert [draft.pieces for draft in drafts[3:]] == [()] * 3
 

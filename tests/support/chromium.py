@@ -13,7 +13,7 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-PATIENCE_S = 30
+PATIENCE_S = 20
 # tests run as root in containers, where Chromium's own sandbox does not start
 OPTIONS = (
     "--headless",
@@ -21,6 +21,7 @@ OPTIONS = (
     "--disable-gpu",
     "--no-first-run",
     "--remote-debugging-port=0",
+    "--window-size=1280,900",
 )
 KEYS = {
     "Tab": {"code": "Tab", "windowsVirtualKeyCode": 9},

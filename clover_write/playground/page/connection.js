@@ -19,6 +19,7 @@ export class Connection {
   constructor(socket) {
     this.#socket = socket;
     this.closed = new Promise((resolve) => socket.addEventListener("close", resolve));
+    this.closed.then(() => this.#asked.forEach(({ resolve }) => resolve(null)));
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
   }
 
@@ -31,7 +32,8 @@ export class Connection {
     this.#send({ method, params });
   }
 
-  /** Ask the server. `token`, one of Monaco's, takes the question back. */
+  /** Ask the server; the answer is null where it goes before. `token`, one of Monaco's, takes the
+   * question back. */
   request(method, params, token) {
     const id = ++this.#last;
     this.#send({ id, method, params });

@@ -19,6 +19,7 @@ const CAPABILITIES = {
   window: { workDoneProgress: true },
   workspace: { applyEdit: true, workspaceEdit: { documentChanges: true } },
 };
+const CURSOR = "▮";
 // commands that items and lenses name
 const COMMANDS = ["clover.accepted", "clover-write.fill"];
 
@@ -38,6 +39,10 @@ export class Editor {
   constructor(monaco, element) {
     this.#monaco = monaco;
     this.#editor = monaco.editor.create(element, OPTIONS);
+    // a key that Monaco has in VS Code alone
+    this.#editor.addCommand(monaco.KeyMod.Alt | monaco.KeyCode.Backslash, () =>
+      this.#editor.trigger("keyboard", "editor.action.inlineSuggest.trigger", {}),
+    );
     for (const command of COMMANDS) {
       monaco.editor.registerCommand(command, (_, ...args) => this.#execute(command, args));
     }
@@ -54,11 +59,14 @@ export class Editor {
     });
   }
 
-  /** Put a text before the user. */
+  /** Put a text before the user, with the cursor where `CURSOR` stands in it. */
   show(text, language, name) {
-    this.#editor.getModel()?.dispose();
+    const before = this.#editor.getModel();
     const uri = this.#monaco.Uri.from({ scheme: "inmemory", path: `/playground/${name}` });
-    this.#editor.setModel(this.#monaco.editor.createModel(text, language, uri));
+    const model = this.#monaco.editor.createModel(text.replace(CURSOR, ""), language, uri);
+    this.#editor.setModel(model);
+    before?.dispose();
+    this.#editor.setPosition(model.getPositionAt(text.indexOf(CURSOR)));
     this.#open();
     this.#editor.focus();
   }

@@ -14,6 +14,10 @@ function tell(message, kind = "Normal", busy = false) {
   status.classList.toggle("busy", busy);
 }
 
+// Monaco drops promises of its own that it has taken back
+addEventListener("unhandledrejection", (event) => {
+  if (event.reason?.name === "Canceled") event.preventDefault();
+});
 const monaco = await loadMonaco();
 const follow = () => monaco.editor.setTheme(dark.matches ? "vs-dark" : "vs");
 dark.addEventListener("change", follow);
@@ -25,6 +29,7 @@ let connection = null;
 
 /** A server that writes as chosen; the one before has nothing to do any more. */
 async function connect() {
+  tell("connecting", "Normal", true);
   const made = await Connection.open(token);
   made.on("clover/status", ({ message, kind, busy }) => tell(message || "ready", kind, busy));
   made.on("window/showMessage", ({ message }) => tell(message, "Warning"));
