@@ -99,9 +99,8 @@ class Page:
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": params, **self._session}
         await self._connection.send(json.dumps(message))
-        async with asyncio.timeout(PATIENCE_S + 5):
-            while (answer := json.loads(await self._connection.recv())).get("id") != number:
-                self._note(answer)
+        while (answer := json.loads(await self._connection.recv())).get("id") != number:
+            self._note(answer)
         assert "error" not in answer, answer
         return answer["result"]
 
@@ -117,17 +116,18 @@ class Page:
         """Go to a page, whatever it answers."""
         await self.ask("Page.navigate", url=url)
 
-    async def value(self, expression: str) -> Any:
+    async def value(self, expression: str, patience_s: int = PATIENCE_S) -> Any:
         """The value of an expression, or of the promise that it is."""
-        found = await self.ask(
-            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
-        )
+        evaluated = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        async with asyncio.timeout(patience_s + 5):
+            found = await self.ask("Runtime.evaluate", **evaluated)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
-    async def until(self, condition: str) -> Any:
+    async def until(self, condition: str, patience_s: int = PATIENCE_S) -> Any:
         """The expression's value, once it is true."""
-        return await self.value(UNTIL.format(condition=condition, patience_ms=PATIENCE_S * 1000))
+        waiting = UNTIL.format(condition=condition, patience_ms=patience_s * 1000)
+        return await self.value(waiting, patience_s)
 
     async def type(self, text: str) -> None:
         """Type, a key after the other."""

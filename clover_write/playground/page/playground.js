@@ -4,9 +4,11 @@ import { Editor, loadMonaco } from "./editor.js";
 import { Panel } from "./panel.js";
 
 const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
-const element = (id) => document.getElementById(id);
-const [sample, decoding, status] = ["sample", "decoding", "status"].map(element);
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const [sample, decoding, status] = ["sample", "decoding", "status"].map((id) =>
+  document.getElementById(id),
+);
+const panel = new Panel(document.getElementById("panel"));
+let connection = null;
 
 function tell(message, kind = "Normal", busy = false) {
   status.textContent = message;
@@ -14,21 +16,24 @@ function tell(message, kind = "Normal", busy = false) {
   status.classList.toggle("busy", busy);
 }
 
-// Monaco drops promises of its own that it has taken back
-addEventListener("unhandledrejection", (event) => {
-  if (event.reason?.name === "Canceled") event.preventDefault();
-});
-const monaco = await loadMonaco();
-const follow = () => monaco.editor.setTheme(dark.matches ? "vs-dark" : "vs");
-dark.addEventListener("change", follow);
-follow();
+/** Monaco in the colours of the page. */
+async function makeEditor() {
+  const monaco = await loadMonaco();
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () => monaco.editor.setTheme(dark.matches ? "vs-dark" : "vs");
+  dark.addEventListener("change", follow);
+  follow();
+  return new Editor(monaco, document.getElementById("editor"));
+}
 
-const editor = new Editor(monaco, element("editor"));
-const panel = new Panel(element("panel"));
-let connection = null;
+async function open(editor) {
+  const { name, language } = sample.selectedOptions[0].dataset;
+  const response = await fetch(`samples/${sample.value}.txt`);
+  editor.show(await response.text(), language, name);
+}
 
-/** A server that writes as chosen; the one before has nothing to do any more. */
-async function connect() {
+/** Go on with a server that writes as chosen; the one before has nothing to do any more. */
+async function connect(editor) {
   tell("connecting", "Normal", true);
   const made = await Connection.open(token);
   made.on("clover/status", ({ message, kind, busy }) => tell(message || "ready", kind, busy));
@@ -42,17 +47,18 @@ async function connect() {
   tell("ready");
 }
 
-async function open() {
-  const { name, language } = sample.selectedOptions[0].dataset;
-  const response = await fetch(`samples/${sample.value}.txt`);
-  editor.show(await response.text(), language, name);
+// what fails is said; Monaco drops promises of its own that it has taken back
+addEventListener("unhandledrejection", (event) => {
+  if (event.reason?.name === "Canceled") event.preventDefault();
+  else tell(String(event.reason?.message ?? event.reason), "Error");
+});
+
+async function start() {
+  const editor = await makeEditor();
+  sample.addEventListener("change", () => open(editor));
+  decoding.addEventListener("change", () => connect(editor));
+  await open(editor);
+  await connect(editor);
 }
 
-sample.addEventListener("change", open);
-decoding.addEventListener("change", connect);
-try {
-  await open();
-  await connect();
-} catch (error) {
-  tell(error.message, "Error");
-}
+start();
