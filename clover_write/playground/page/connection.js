@@ -35,9 +35,12 @@ export class Connection {
   /** Ask the server; the answer is null where it goes before. `token`, one of Monaco's, takes the
    * question back. */
   request(method, params, token) {
+    if (!this.#isOpen) return Promise.resolve(null);
     const id = ++this.#last;
     this.#send({ id, method, params });
-    token?.onCancellationRequested(() => this.notify("$/cancelRequest", { id }));
+    token?.onCancellationRequested(() => {
+      if (this.#asked.has(id)) this.notify("$/cancelRequest", { id });
+    });
     return new Promise((resolve, reject) => this.#asked.set(id, { resolve, reject }));
   }
 
@@ -59,7 +62,11 @@ export class Connection {
     else this.#send({ id: message.id, error: { code: -32601, message: "the page does not do that" } });
   }
 
+  get #isOpen() {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
   #send(message) {
-    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    if (this.#isOpen) this.#socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
   }
 }

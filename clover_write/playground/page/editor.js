@@ -34,26 +34,21 @@ export class Editor {
   #monaco;
   #editor;
   #connection = null;
+  #offered = null;
   #sync = null;
 
   constructor(monaco, element) {
     this.#monaco = monaco;
     this.#editor = monaco.editor.create(element, OPTIONS);
     // a key that Monaco has in VS Code alone
-    this.#editor.addCommand(monaco.KeyMod.Alt | monaco.KeyCode.Backslash, () =>
-      this.#editor.trigger("keyboard", "editor.action.inlineSuggest.trigger", {}),
-    );
+    this.#editor.addCommand(monaco.KeyMod.Alt | monaco.KeyCode.Backslash, () => {
+      this.#offer();
+      this.#editor.trigger("keyboard", "editor.action.inlineSuggest.trigger", {});
+    });
     for (const command of COMMANDS) {
       monaco.editor.registerCommand(command, (_, ...args) => this.#execute(command, args));
     }
-    monaco.languages.registerInlineCompletionsProvider("*", {
-      provideInlineCompletions: (model, position, context, token) =>
-        this.#complete(model, position, context, token),
-      handleItemDidShow: (_, item) => this.#connection.notify("clover/didShow", { id: item.id }),
-      handlePartialAccept: (_, item, acceptedLength) =>
-        this.#connection.notify("clover/didPartiallyAccept", { id: item.id, acceptedLength }),
-      disposeInlineCompletions() {},
-    });
+    this.#offer();
     monaco.languages.registerCodeLensProvider("markdown", {
       provideCodeLenses: (model, token) => this.#lenses(model, token),
     });
@@ -111,6 +106,19 @@ export class Editor {
         version: model.getVersionId(),
         text: model.getValue(),
       },
+    });
+  }
+
+  /** Be asked for ghost text from now on; Monaco asks nobody twice about the same text. */
+  #offer() {
+    this.#offered?.dispose();
+    this.#offered = this.#monaco.languages.registerInlineCompletionsProvider("*", {
+      provideInlineCompletions: (model, position, context, token) =>
+        this.#complete(model, position, context, token),
+      handleItemDidShow: (_, item) => this.#connection.notify("clover/didShow", { id: item.id }),
+      handlePartialAccept: (_, item, acceptedLength) =>
+        this.#connection.notify("clover/didPartiallyAccept", { id: item.id, acceptedLength }),
+      disposeInlineCompletions() {},
     });
   }
 
