@@ -57,6 +57,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         description="A local co-writing server: infill at the cursor that sees both sides of it.",
         epilog="first steps:\n"
         "  clover-write models pull coder-0.5b    fetch the embedded model (491 MB)\n"
+        "  clover-write playground                a page to try it in\n"
         "  clover-write complete notes.md:12:1    what would be written there\n"
         "  clover-write fill notes.md --diff      what would stand in its [MASK]s and ____s\n"
         "  clover-write lsp --stdio               what an editor starts\n",

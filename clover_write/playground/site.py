@@ -39,10 +39,10 @@ class Site:
     """The page and Monaco, by URL path. Raises MonacoMissing."""
 
     def __init__(self) -> None:
-        with_page = dict(_served(Path(str(files("clover_write.playground") / "page"))))
+        page = dict(_served(Path(str(files("clover_write.playground") / "page"))))
         self._files: Mapping[str, Path] = {
-            "/": with_page["/index.html"],
-            **with_page,
+            "/": page["/index.html"],
+            **page,
             **{f"/monaco{path}": file for path, file in _served(_monaco())},
         }
 

@@ -47,9 +47,8 @@ export class Panel {
     clearInterval(this.#replaying);
     const { steps, step, replay, cost } = this.#parts;
     const film = this.#film;
-    // the newest row may have been drawn before all of its holes were told
-    while (steps.childElementCount >= film.steps.length) steps.lastChild.remove();
-    steps.lastChild?.remove();
+    // the newest step changes until all of its holes are told
+    while (steps.childElementCount > film.last) steps.lastChild.remove();
     for (let at = steps.childElementCount; at < film.steps.length; at++) {
       steps.append(this.#row(film.steps[at], at));
     }
