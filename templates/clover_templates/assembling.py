@@ -17,7 +17,7 @@ from clover_templates.running_numbers import RunningNumbers
 from clover_templates.shape import leftover_level
 from clover_templates.source import Span
 from clover_templates.template import Literal, Note, Part, Section, Slot, Template, Unit
-from clover_templates.template_lines import drops, lines_of
+from clover_templates.template_lines import drops, is_dropped, keys_of, lines_of
 from clover_templates.template_settings import BUILTINS, Headings, Numbering
 from clover_templates.trace import FromSource, Trace, Why
 from clover_templates.writer import Writer
@@ -88,9 +88,8 @@ class _Assembly:
         if mark := blocks.get(Kind.BOM):
             self.writer.pieces.append(FromSource(mark.start, mark.end))
         own = blocks.get(Kind.FRONT_MATTER)
-        keys = list(lines_of(self.template.front_matter))[1:-1]
         if own is None:
-            if keys:
+            if self.template.front_matter:
                 self._body(self.template.front_matter)
                 self.writer.line_ends(2)
             return
@@ -98,8 +97,8 @@ class _Assembly:
         close = self.document.source.lines[lines - 1].start
         there = {self.document.source.line(n).split(b":")[0].strip() for n in range(lines)}
         self.writer.bytes_of(Span(own.start, close))
-        for line in keys:
-            if _key(line).encode() not in there and not self._is_dropped(line):
+        for key, line in keys_of(self.template):
+            if key.encode() not in there and not is_dropped(line, self.template):
                 self._body(line)
                 self.writer.line_ends(1)
         self.writer.bytes_of(Span(close, own.end))
@@ -229,10 +228,6 @@ class _Assembly:
         elif not drops(slot, self.template):
             self.writer.added(self.template.settings.hole(slot.name), Why.HOLE)
 
-    def _is_dropped(self, line: Sequence[Part]) -> bool:
-        slots = [part for part in line if isinstance(part, Slot)]
-        return bool(slots) and all(drops(slot, self.template) for slot in slots)
-
     def _portions(self, portions: Sequence[Portion], level: int) -> None:
         before: Block | None = None
         for portion in portions:
@@ -325,7 +320,3 @@ def _open_fence(block: Block) -> str:
     closed = len(lines) > 1 and lines[-1].strip().startswith(opened[2])
     return "" if closed and not lines[-1].strip(f" \t{opened[2][0]}") else opened[1] + opened[2]
 
-
-def _key(line: Sequence[Part]) -> str:
-    first = line[0]
-    return first.text.split(":")[0].strip() if isinstance(first, Literal) else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import normalize
 
-from clover_templates.blocks import OPAQUE, Block, Kind
+from clover_templates.blocks import OPAQUE, Block, Kind, Style
 from clover_templates.document import Document
 from clover_templates.numbering import number_prefix
 from clover_templates.sentences import sentence_ends
@@ -95,7 +95,7 @@ def whole(block: Block) -> str:
 
 
 def _pieces(block: Block) -> Iterator[Unit]:
-    text = block.text
+    text = _without_closing_signs(block)
     places = byte_offsets(text)
     for line in _LINE.finditer(text):
         if block.kind is Kind.TABLE and _DELIMITER_ROW.match(line[0]):
@@ -110,6 +110,13 @@ def _pieces(block: Block) -> Iterator[Unit]:
                     line.start() + start + len(piece),
                 )
                 yield Unit(said, Span(block.start + places[first], block.start + places[last]))
+
+
+def _without_closing_signs(block: Block) -> str:
+    """A block's text; of `## Heading ##` what stands before the signs that close it."""
+    if block.heading and block.heading.style is Style.ATX:
+        return block.data[block.start : block.heading.title.end].decode()
+    return block.text
 
 
 def _ends(block: Block, line: str) -> list[int]:

@@ -19,7 +19,8 @@ from clover_templates.portions import portions_of
 from clover_templates.scoring import Scorer
 from clover_templates.shape import leftover_level, misshapes
 from clover_templates.source import Span
-from clover_templates.template import Literal, Template
+from clover_templates.template import Template
+from clover_templates.template_lines import is_dropped, keys_of
 from clover_templates.template_settings import Leftover, Mode, Numbering
 from clover_templates.trace import FromSource, Trace, moved
 from clover_templates.verify import verify
@@ -139,5 +140,5 @@ def _trimmed(edit: Edit, source: bytes) -> Edit:
 
 
 def _keys(template: Template) -> list[str]:
-    text = "".join(p.text if isinstance(p, Literal) else "x" for p in template.front_matter)
-    return [line.split(":")[0] for line in text.splitlines() if ":" in line and line[0].isalpha()]
+    """The keys that front matter must have: one whose value may be left away is none."""
+    return [key for key, line in keys_of(template) if not is_dropped(line, template)]

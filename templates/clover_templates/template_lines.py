@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from clover_templates.template import Literal, Part, Slot, Template, Unit
@@ -45,3 +45,17 @@ def drops(slot: Slot, template: Template) -> bool:
     settings = template.slots.get(slot.name)
     missing = (settings and settings.missing) or template.settings.missing
     return missing is Missing.DROP
+
+
+def is_dropped(line: Sequence[Part], template: Template) -> bool:
+    """Whether a line is nothing but slots that may be left away, and words around them."""
+    slots = [part for part in line if isinstance(part, Slot)]
+    return bool(slots) and all(drops(slot, template) for slot in slots)
+
+
+def keys_of(template: Template) -> Iterator[tuple[str, tuple[Part, ...]]]:
+    """The keys of the template's front matter, each with its line."""
+    for line in [*lines_of(template.front_matter)][1:-1]:
+        first = line[0]
+        if isinstance(first, Literal) and ":" in first.text and first.text[0].isalpha():
+            yield first.text.split(":")[0].strip(), line

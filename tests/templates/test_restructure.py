@@ -149,6 +149,24 @@ async def test_front_matter_gets_the_keys_it_lacks() -> None:
     assert text.startswith("---\nstatus: open\nwhen: 2026-08-01\n---\n")
 
 
+async def test_a_key_whose_value_may_be_left_away_is_not_asked_for() -> None:
+    template = (
+        "---\nstatus: {{status}}\ntopic: {{topic}}\n---\n"
+        "# {{title}}\n\n## Impact\n\n<!-- clover\ntopic: {missing: drop}\n-->\n"
+    )
+    proposal = await proposed("---\nlang: en\n---\n# Outage\n\nusers\n", template)
+    assert proposal.breaches == ()
+    assert proposal.output.startswith(b"---\nlang: en\nstatus: TODO(status)\n---\n")
+    assert (await proposed(proposal.output, template)).edits == ()
+
+
+@pytest.mark.parametrize("closed", ["## Deep ##", "## **1 Deep** ####", "##\tDeep #\t"])
+async def test_a_heading_may_be_closed_by_signs(closed: str) -> None:
+    proposal = await proposed(f"# Outage\n\n## Impact\n\nusers\n\n#{closed}\n\ntext\n{closed}\n")
+    assert proposal.breaches == ()
+    assert proposal.output.count(b"Deep") == 2
+
+
 async def test_a_document_of_the_templates_shape_is_not_touched() -> None:
     note = "# Outage\n\n## Impact\nusers\n\n\n## Cause\ndisk\n## Follow-ups\n\n* one\n"
     proposal = await proposed(note)
@@ -172,6 +190,7 @@ PIECES = st.sampled_from(
         "Title\n=====\n\n",
         "Part\n---\n\n",
         "#### Deep\n",
+        "## **2 Closed** ##\n",
         "The disk was full on 3 May. Nobody knew.\n\n",
         "- a\n- b\n\n",
         "1. one\n2. two\n\n",
