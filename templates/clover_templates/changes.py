@@ -15,7 +15,7 @@ from clover_templates.shape import leftover_level
 from clover_templates.source import Span
 from clover_templates.template import Template
 from clover_templates.template_findings import did_you_mean
-from clover_templates.trace import FromSource, Piece, Trace
+from clover_templates.trace import FromSource, Piece, Trace, Written
 from clover_templates.verify import verify
 
 _LINE_ENDS = b"\r\n"
@@ -151,23 +151,28 @@ class _Way:
     def _taken(self, old: Span, place: int, last: bool) -> Iterator[_Step]:
         """What goes, section by section; text that is nowhere else is of the section behind it."""
         source, at = self.proposal.source.data, old.start
-        first, behind = (bisect_left(self._runs, Span(at, at)) for at in (old.start, old.end))
+        ends = (Span(at, at) for at in (old.start, old.end))
+        first, behind = (bisect_left(self._runs, end, key=lambda run: run[0]) for end in ends)
         runs = self._runs[first:behind]
-        for number, run in enumerate(runs):
+        for number, (run, stands) in enumerate(runs):
             if not last:
                 end = old.end - len(source[run.end : old.end].lstrip(_LINE_ENDS))
             else:
                 end = old.end if number == len(runs) - 1 else run.end
-            stands = self.proposal.trace.place_of(run.start)
-            yield _Step(self._section(stands or 0), Span(at, end), Span(place, place))
+            yield _Step(self._section(stands), Span(at, end), Span(place, place))
             at = end
         if at < old.end:
             yield _Step(self._section(place), Span(at, old.end), Span(place, place))
 
     @cached_property
-    def _runs(self) -> Sequence[Span]:
-        pieces = (piece for piece in self.proposal.trace.pieces if isinstance(piece, FromSource))
-        return sorted(Span(piece.start, piece.end) for piece in pieces if not piece.copy)
+    def _runs(self) -> Sequence[tuple[Span, int]]:
+        """The bytes of the source that are in use, ascending, and where they, or a model's words
+        for them, stand in the output."""
+        return sorted(
+            (span, one.span.start)
+            for one in self.proposal.trace.placed
+            for span in _stood_for(one.piece)
+        )
 
     @cached_property
     def _sections(self) -> Sequence[tuple[int, str]]:
@@ -182,6 +187,13 @@ class _Way:
     def _section(self, place: int) -> str:
         number = bisect_right(self._sections, place, key=lambda section: section[0]) - 1
         return self._sections[number][1] if number >= 0 else self.template.title
+
+
+def _stood_for(piece: Piece) -> tuple[Span, ...]:
+    """The bytes of the source that a piece stands for."""
+    if isinstance(piece, FromSource):
+        return () if piece.copy else (Span(piece.start, piece.end),)
+    return piece.sources if isinstance(piece, Written) else ()
 
 
 def _cut(trace: Trace, span: Span) -> Iterator[Piece]:

@@ -54,7 +54,8 @@ def _repeated(case: Case) -> Iterator[Breach]:
 
 
 def locks(case: Case) -> Iterator[Breach]:
-    """Every locked item stands in the output with its value, as often as it stood."""
+    """Every locked item stands in the output with its value, as often as it stood; a rewrite has
+    every name of its source."""
     here: Counter[tuple[Lock, str]] = Counter()
     there = Counter(_key(item) for item in case.source_items)
     for item in case.output_items:
@@ -87,6 +88,10 @@ def _rewritten_locks(case: Case, piece: Written) -> Iterator[Breach]:
         if count > 0:
             message = f"{lock} that the rewritten text does not have"
             yield Breach(Metric.LOCKS, message, value, case.trace.start(piece), code="D10")
+    for name in [name for span in piece.sources for name in names(case.source_text(span))]:
+        if name not in text:
+            message = "name lost or changed"
+            yield Breach(Metric.LOCKS, message, name, case.trace.start(piece), code="D10")
 
 
 def invention(case: Case) -> Iterator[Breach]:

@@ -34,7 +34,9 @@ def _lines(proposal: Proposal, template: Template, name: str) -> Iterator[str]:
     pieces = proposal.trace.pieces
     holes = [p.data.decode() for p in pieces if isinstance(p, Added) and p.why is Why.HOLE]
     yield from _list("Missing", holes)
-    yield from _list("Written by the model", (p.slot for p in pieces if isinstance(p, Written)))
+    written = [piece for piece in pieces if isinstance(piece, Written)]
+    yield from _list("Written by the model", (_written(proposal, piece) for piece in written))
+    yield from _list("Words of the model that were not taken", map(_short, proposal.refused))
     before, after = len(proposal.source.data), len(proposal.output)
     changed = sum(edit.end - edit.start + len(edit.text.encode()) for edit in proposal.edits)
     yield from ("", f"{before} bytes became {after}; {changed} bytes are edited.")
@@ -64,8 +66,18 @@ def _line(proposal: Proposal, number: int) -> str:
     portion = proposal.placed[number].portion
     start = portion.span.start if portion.span else 0
     line = proposal.source.source.line_at(start) + 1
-    first = portion.text.split("\n", 1)[0]
-    return f"{line} {first if len(first) <= _SHORT else first[: _SHORT - 1] + '…'}"
+    return f"{line} {_short(portion.text.splitlines()[0])}"
+
+
+def _written(proposal: Proposal, piece: Written) -> str:
+    """A model's text, whole, behind what it stands for."""
+    data = proposal.source.data
+    before = " ".join(data[s.start : s.end].decode() for s in piece.sources)
+    return f"{piece.slot}: {before and f'“{before}” → '}“{piece.data.decode()}”"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHORT else text[: _SHORT - 1] + "…"
 
 
 def _cell(text: str) -> str:

@@ -33,7 +33,8 @@ class Proposal:
     """What a document would become. It may be applied where `breaches` is empty.
 
     `edits` make the output of the source, in order and apart from one another; none of them where
-    the document has the template's shape already.
+    the document has the template's shape already. `refused` says which words of a model were not
+    taken.
     """
 
     source: Document
@@ -42,6 +43,7 @@ class Proposal:
     placed: tuple[Placed, ...]
     edits: tuple[Edit, ...]
     breaches: tuple[Breach, ...]
+    refused: tuple[str, ...] = ()
 
 
 async def restructure(
@@ -56,6 +58,13 @@ async def restructure(
     answers, portions = answered(template, portions_of(document, places))
     placed = await place(portions.all, places, scorer)
     trace = assemble(document, template, Parts(portions.title, placed, answers), facts)
+    return proposal_of(document, template, placed, trace)
+
+
+def proposal_of(
+    document: Document, template: Template, placed: tuple[Placed, ...], trace: Trace
+) -> Proposal:
+    """What a trace makes of a document, checked."""
     output = trace.output(document.data)
     edits = tuple(edits_of(document.data, trace))
     breaches = verify(document, output, trace, expected(template), edits=edits)

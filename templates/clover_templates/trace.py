@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -96,6 +96,31 @@ class Trace:
         spans = [Span(p.start, p.end) for p in pieces if not p.copy and p.end > p.start]
         return tuple(_joined(spans))
 
+    @property
+    def rewritten(self) -> tuple[Span, ...]:
+        """The bytes of the source that a model's text stands for."""
+        written = (piece for piece in self.pieces if isinstance(piece, Written))
+        return tuple(span for piece in written for span in piece.sources)
+
+    def reworded(self, written: Sequence[Written]) -> Trace:
+        """This trace with a model's text in place of the bytes that each piece stands for, which
+        one piece of the source holds; what none holds stays as it is."""
+        pieces = list(self.pieces)
+        for new in written:
+            for number, piece in enumerate(pieces):
+                if isinstance(piece, FromSource) and not piece.copy and _holds(piece, new):
+                    [old] = new.sources
+                    around = replace(piece, end=old.start), new, replace(piece, start=old.end)
+                    pieces[number : number + 1] = filter(_is_something, around)
+                    break
+        return replace(self, pieces=tuple(pieces))
+
+    def filled(self, hole: Added, written: Written) -> Trace:
+        """This trace with a model's text in place of a hole of it."""
+        return replace(
+            self, pieces=tuple(written if piece is hole else piece for piece in self.pieces)
+        )
+
     def at(self, span: Span) -> Iterator[Placed]:
         """The pieces that hold bytes of `span` of the output."""
         number = bisect_right(self.placed, span.start, key=lambda placed: placed.span.end)
@@ -133,12 +158,9 @@ class Trace:
 
     def unused(self, size: int) -> tuple[Span, ...]:
         """The bytes of a source of `size` that no piece uses, rewrites or replaces."""
-        rewritten = [
-            span for piece in self.pieces if isinstance(piece, Written) for span in piece.sources
-        ]
         gaps: list[Span] = []
         at = 0
-        for span in [*sorted([*self.runs, *self.replaced, *rewritten]), Span(size, size)]:
+        for span in [*sorted([*self.runs, *self.replaced, *self.rewritten]), Span(size, size)]:
             if span.start > at:
                 gaps.append(Span(at, span.start))
             at = max(at, span.end)
@@ -199,6 +221,14 @@ def _joined(spans: Sequence[Span]) -> Iterator[Span]:
         open_span = span
     if open_span:
         yield open_span
+
+
+def _holds(piece: FromSource, written: Written) -> bool:
+    return all(piece.start <= span.start and span.end <= piece.end for span in written.sources)
+
+
+def _is_something(piece: Piece) -> bool:
+    return not isinstance(piece, FromSource) or piece.end > piece.start
 
 
 def _data(piece: Piece, source: bytes) -> bytes:

@@ -118,7 +118,7 @@ def _plain(text: str) -> str:
 
 def _used_twice(case: Case) -> Iterator[Breach]:
     end = 0
-    for run in sorted(case.trace.runs):
+    for run in sorted([*case.trace.runs, *case.trace.rewritten]):
         if run.start < end:
             text = case.source_text(Span(run.start, min(end, run.end)))
             yield Breach(Metric.TRACE, "used twice", text, run.start, in_output=False)
