@@ -20,8 +20,9 @@ EPILOG = """\
 Blocks are moved, not retyped: first by the headings that the document has, then by what they say.
 What fits nowhere stands under a heading of its own at the end, what is missing stays a visible
 hole. Before anything is given out it is checked that no sentence is lost and no number, link or
-name is changed; where that does not hold the document stays as it is. The template is --template,
-or what the front matter names (template: adr). Prints the document.
+name is changed; where that does not hold the document stays as it is. Where a template says
+`mode: rewrite` or `mode: write` the model words sentences, under the same checks. The template is
+--template, or what the front matter names (template: adr). Prints the document.
 
 examples:
   clover-write restructure incident.md --template incident --diff
@@ -88,12 +89,14 @@ async def _proposed(args: argparse.Namespace, document: Document, template: Temp
     from datetime import datetime
 
     from clover_templates.builtins import Facts
+    from clover_templates.prose import Prose
     from clover_templates.restructure import restructure
 
     facts = Facts(datetime.now(), args.file.stem)
     client = None if args.no_model else _client(args)
     try:
-        return await restructure(document, template, _scorer(client), facts)
+        proposal = await restructure(document, template, _scorer(client), facts)
+        return await Prose(client).for_slots(proposal, template) if client else proposal
     finally:
         if client:
             await client.close()
@@ -117,9 +120,13 @@ def _scorer(client: EngineClient | None) -> Scorer:
 
 
 def _tell(proposal: Proposal) -> None:
+    from clover_templates.trace import Written
+
     left = sum(1 for one in proposal.placed if one.place is None)
     if left:
         sys.stderr.write(
             f"clover-write: {left} of {len(proposal.placed)} portions fit nowhere and stand at the"
             " end; --report names them\n"
         )
+    if worded := sum(isinstance(piece, Written) for piece in proposal.trace.pieces):
+        sys.stderr.write(f"clover-write: {worded} texts are the model's; --report shows them\n")

@@ -1,51 +1,43 @@
-"""A document restructured in a thread of its own, so that no keystroke waits for it."""
+"""Work on a document in a thread of its own, so that no keystroke waits for it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from clover_templates.builtins import Facts
-from clover_templates.document import Document
-from clover_templates.places import Place
-from clover_templates.restructure import Proposal, restructure
-from clover_templates.scoring import Scorer, Scores
-from clover_templates.template import Template
+from clover_engine.api import CanvasRequest, Filled
+from clover_templates.engine_scorer import Filler
+
+T = TypeVar("T")
 
 
-async def restructured(
-    document: Document, template: Template, scorer: Scorer, facts: Facts
-) -> Proposal:
-    """What `restructure` returns; the scorer is asked in the caller's loop.
+async def elsewhere(engine: Filler, work: Callable[[Filler], Coroutine[Any, Any, T]]) -> T:
+    """What `work` returns, with the engine as it can be asked from there; the engine itself is
+    asked in the caller's loop.
 
-    Cancelled, it ends at once, and so does what the scorer was asked. Raises CloverError.
+    Cancelled, it ends at once, and so does what the engine was asked. Raises CloverError.
     """
-    home = _Home(asyncio.get_running_loop(), scorer)
+    home = _Home(asyncio.get_running_loop(), engine)
     try:
-        return await asyncio.to_thread(
-            lambda: asyncio.run(restructure(document, template, home, facts))
-        )
+        return await asyncio.to_thread(lambda: asyncio.run(work(home)))
     finally:
         home.leave()
 
 
 @dataclass(slots=True)
 class _Home:
-    """A scorer in another thread, which asks the one at home."""
+    """An engine in another thread, which asks the one at home."""
 
     loop: asyncio.AbstractEventLoop
-    scorer: Scorer
+    engine: Filler
     _left: bool = False
-    _asked: list[Future[Scores]] = field(default_factory=list)
+    _asked: list[Future[Filled]] = field(default_factory=list)
 
-    async def scores(
-        self, template: Template, places: Sequence[Place], texts: Sequence[str]
-    ) -> Scores:
-        asked = asyncio.run_coroutine_threadsafe(
-            self.scorer.scores(template, places, texts), self.loop
-        )
+    async def fill(self, request: CanvasRequest) -> Filled:
+        asked = asyncio.run_coroutine_threadsafe(self.engine.fill(request), self.loop)
         self._asked.append(asked)
         if self._left:
             asked.cancel()

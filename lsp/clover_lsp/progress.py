@@ -32,7 +32,8 @@ async def with_progress(
     progress = server.work_done_progress
 
     def report(share: float, message: str) -> None:
-        if token:
+        # what is told late, by a thread that nobody waits for, is not shown
+        if token and token in progress.tokens:
             value = types.WorkDoneProgressReport(message=message, percentage=round(100 * share))
             progress.report(token, value)
 
@@ -49,6 +50,16 @@ async def with_progress(
         if token:
             progress.end(token, types.WorkDoneProgressEnd())
             del progress.tokens[token]
+
+
+def from_threads(report: Report) -> Report:
+    """A report that any thread may make to this loop."""
+    loop = asyncio.get_running_loop()
+
+    def later(share: float, message: str) -> None:
+        loop.call_soon_threadsafe(report, share, message)
+
+    return later
 
 
 async def _begin(server: LanguageServer, title: str) -> str | None:

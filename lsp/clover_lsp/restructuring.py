@@ -19,7 +19,7 @@ from clover_lsp.documents import Document, Documents
 from clover_lsp.exclusions import refusal
 from clover_lsp.languages import language
 from clover_lsp.lazy_client import LazyClient
-from clover_lsp.progress import Report, with_progress
+from clover_lsp.progress import Report, from_threads, with_progress
 from clover_lsp.restructure_request import RestructureRequest
 from clover_lsp.settings import Settings
 from clover_lsp.span_filling import wanted
@@ -41,6 +41,7 @@ RESTRUCTURE_KIND = "refactor.rewrite.restructure"
 _RECENT = 8
 # a thread cannot be ended: what takes longer than seconds is for the command line
 MAX_CHARS = 1_000_000
+_WRITES = "wording what the template has worded"
 _TEMPLATE_LINE = re.compile(r"template[ \t]*:")
 
 
@@ -146,22 +147,34 @@ class Restructuring:
     async def _proposed(
         self, request: RestructureRequest, document: Document, name: str, report: Report
     ) -> _Outcome:
-        from clover_lsp.elsewhere import restructured
+        from clover_lsp.elsewhere import elsewhere
         from clover_templates.builtins import Facts
         from clover_templates.changes import part_of
-        from clover_templates.engine_scorer import EngineScorer
+        from clover_templates.engine_scorer import EngineScorer, Filler
+        from clover_templates.prose import Prose
+        from clover_templates.restructure import restructure
         from clover_templates.scoring import WordScorer
 
         template = (await asyncio.to_thread(self._shelves.library().find, name)).template
         parsed = await asyncio.to_thread(_parsed, document)
         path = local_path(request.uri)
         facts = Facts(datetime.now(), path.stem if path else "")
-        proposal = await restructured(parsed, template, WordScorer(), facts)
+        report = from_threads(report)
+
+        async def by_words(_: Filler) -> Proposal:
+            return await restructure(parsed, template, WordScorer(), facts)
+
+        async def by_model(engine: Filler) -> Proposal:
+            scorer = EngineScorer(engine, lambda share: report(share, told))
+            found = await restructure(parsed, template, scorer, facts)
+            writer = Prose(engine, lambda share: report(share, _WRITES))
+            return await writer.for_slots(found, template)
+
+        proposal = await elsewhere(self._engine, by_words)
         if request.model:
             told = _told(proposal)
             report(0.0, told)
-            scorer = EngineScorer(self._engine, lambda share: report(share, told))
-            proposal = await restructured(parsed, template, scorer, facts)
+            proposal = await elsewhere(self._engine, by_model)
         if request.sections is not None:
             proposal = await asyncio.to_thread(part_of, proposal, template, request.sections)
         return _Outcome(document, template, proposal)
@@ -179,7 +192,9 @@ class Restructuring:
         edits = proposal.edits
         if request.preview and takes_annotations(self._server):
             changes = await asyncio.to_thread(changes_of, proposal, template)
-            parts = [change.section for change in changes]
+            worded = {change.section for change in changes if change.worded}
+            names = {section: f"{section} (worded by the model)" for section in worded}
+            parts = [names.get(change.section, change.section) for change in changes]
             edits = tuple(change.edit for change in changes)
         await apply_edits(
             self._server,

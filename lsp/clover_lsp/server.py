@@ -15,7 +15,7 @@ from clover_lsp.conformance import Conformance
 from clover_lsp.conformance_diagnostics import ConformanceDiagnostics
 from clover_lsp.conformance_fixes import ConformanceFixes
 from clover_lsp.documents import Documents
-from clover_lsp.features.actions import serve_actions, serve_organising
+from clover_lsp.features.actions import serve_actions, serve_organising, serve_rewording
 from clover_lsp.features.completion import serve_completion
 from clover_lsp.features.documents import serve_documents
 from clover_lsp.features.notebooks import serve_notebooks
@@ -31,6 +31,7 @@ from clover_lsp.notebooks import Notebooks
 from clover_lsp.organising import Organising
 from clover_lsp.protocol import CloverServer
 from clover_lsp.restructuring import Restructuring
+from clover_lsp.rewording import SelectionRewording
 from clover_lsp.settings import Settings
 from clover_lsp.span_filling import SpanFilling
 from clover_lsp.state_file import state_dir
@@ -70,6 +71,7 @@ def create_server(
     completion = InlineCompletion(documents, engine, status, notebooks, configuration.of)
     completion.on_offer = keep_rate.shown
     filling = SpanFilling(server, documents, engine, configuration.of, server.warn)
+    rewording = SelectionRewording(server, documents, engine, configuration.of, server.warn)
     organising = Organising(server, documents, configuration.of, server.warn)
     cases = CaseSaving(recording, lambda uri: _about(server, configuration.of(uri)), server.warn)
 
@@ -93,8 +95,9 @@ def create_server(
     serve_documents(server, documents, completion, neighbours, keep_rate, diagnostics)
     serve_notebooks(server, documents, notebooks, completion, keep_rate)
     serve_completion(server, documents, configuration, completion, keep_rate)
-    serve_actions(server, documents, filling, organising, cases, restructuring, fixes)
+    serve_actions(server, documents, filling, organising, cases, restructuring, rewording, fixes)
     serve_organising(server, documents, organising)
+    serve_rewording(server, rewording)
     serve_templates(server, restructuring, diagnostics)
     return server
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from clover_engine.errors import CloverError
+from clover_templates.blocks import Block
 from clover_templates.document import Document
 from clover_templates.edit import Edit
 from clover_templates.restructure import Proposal, edits_of, expected, staying
@@ -28,10 +29,11 @@ class UnknownSection(CloverError):
 @dataclass(frozen=True, slots=True)
 class Change:
     """An edit, and the section of the output it is for, by its heading; what stands above the first
-    has the template's title."""
+    has the template's title. `worded` where a model's words come with it."""
 
     section: str
     edit: Edit
+    worded: bool = False
 
 
 def changes_of(proposal: Proposal, template: Template) -> tuple[Change, ...]:
@@ -92,7 +94,10 @@ def _changes(proposal: Proposal, steps: Sequence[_Step]) -> Iterator[Change]:
         before = proposal.source.data[step.old.start : step.old.end]
         after = proposal.output[step.new.start : step.new.end]
         if step.section is not None and before != after:
-            yield Change(step.section, Edit(step.old.start, step.old.end, after.decode()))
+            pieces = (one.piece for one in proposal.trace.at(step.new))
+            worded = any(isinstance(piece, Written) for piece in pieces)
+            edit = Edit(step.old.start, step.old.end, after.decode())
+            yield Change(step.section, edit, worded)
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ class _Way:
     """From the source to the output. Between what stays, texts come first and then others go.
 
     A blank line goes with the text before it; at the end of the document, where none follows,
-    with the text behind it.
+    with the text behind it. What marks a heading, before it and under it, goes with the heading.
     """
 
     proposal: Proposal
@@ -111,9 +116,30 @@ class _Way:
         end = Span(len(source), len(source))
         at = done = 0
         for run, start in [*staying(self.proposal.trace), (end, len(output))]:
-            yield from self._gap(Span(at, run.start), Span(done, start), last=run is end)
+            if (under := self._heading_end(at, run.start)) > at:
+                yield _Step(self._section(done - 1), Span(at, under), Span(done, done))
+                at = under
+            old, new = max(at, _line_start(source, run.start)), max(done, _line_start(output, start))
+            if run is end:
+                old, new = run.start, start
+            yield from self._gap(Span(at, old), Span(done, new), last=run is end)
+            yield _Step(self._section(start), Span(old, run.start), Span(new, start))
             at, done = run.end, start + run.end - run.start
             yield _Step(None, run, Span(start, done))
+
+    def _heading_end(self, at: int, most: int) -> int:
+        """Where the text of a heading ends whose title ends at `at` in the source."""
+        block = self._headings.get(at)
+        return min(block.start + len(block.text.rstrip().encode()), most) if block else at
+
+    @cached_property
+    def _headings(self) -> dict[int, Block]:
+        """The headings of the source by where their titles end."""
+        return {
+            block.heading.title.end: block
+            for block in self.proposal.source.blocks
+            if block.heading and not block.heading.run_in
+        }
 
     def _gap(self, old: Span, new: Span, *, last: bool) -> Iterator[_Step]:
         source, output = self.proposal.source.data, self.proposal.output
@@ -206,6 +232,10 @@ def _cut(trace: Trace, span: Span) -> Iterator[Piece]:
             yield replace(piece, start=piece.start + start, end=piece.start + end)
         else:
             yield replace(piece, data=piece.data[start:end])
+
+
+def _line_start(text: bytes, at: int) -> int:
+    return max(text.rfind(sign, 0, at) for sign in (b"\n", b"\r")) + 1
 
 
 def _common(one: bytes, other: bytes) -> int:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from clover_templates.conforming import named_template
 from clover_templates.document import Document
+from clover_templates.language import language_of
 from clover_templates.library import Entry, Origin
 from clover_templates.places import Places
 from clover_templates.template_findings import errors_of
-
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_WORD = re.compile(r"[A-Za-z]+")
 
 
 def fitting(
@@ -24,7 +21,7 @@ def fitting(
     lately (`recent`, the last one first), are the user's own, or are of the text's language.
     """
     named = (named_template(document.data) or "").casefold()
-    lang = _language(document)
+    lang = language_of(document.data.decode())
 
     def rank(entry: Entry) -> tuple[bool, int, int, bool, bool]:
         name = entry.template.name
@@ -43,8 +40,3 @@ def _known(document: Document, entry: Entry) -> int:
     places = Places(entry.template)
     titles = [section.title for section in document.outline if section.heading]
     return sum(places.named(title) is not None for title in titles)
-
-
-def _language(document: Document) -> str:
-    text = document.data.decode()
-    return "zh" if len(_HAN.findall(text)) > len(_WORD.findall(text)) else "en"

@@ -25,7 +25,7 @@ _EMPHASIS = re.compile(r"\*+|~~|==|(?<!\w)_+|_+(?!\w)")
 _FENCE = re.compile(r"[ \t]*(?:`{3,}|~{3,})")
 _DELIMITER_ROW = re.compile(r"[ \t|:>-]*-[ \t|:>-]*\Z")
 _UNDERLINE = re.compile(r"[ \t]*(?:=+|(?:[-*_][ \t]*){3,}|(?:`{3,}|~{3,})\w*)[ \t]*\Z")
-_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
+_TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 # nothing to lose in them
 _EMPTY = frozenset({Kind.BLANK, Kind.BOM, Kind.RULE})
 

@@ -22,7 +22,7 @@ from clover_templates.source import Span
 from clover_templates.template import Template
 from clover_templates.template_settings import Mode, SlotSettings
 from clover_templates.trace import Added, Why, Written
-from clover_templates.wordings import REWRITE, WRITE, Wording, wording
+from clover_templates.wordings import REWRITE, Wording, rewording, writing
 
 _LONGEST = 400  # characters of a sentence that is worded again
 _EVIDENCE = 6000  # characters of a document that are read to write a text about it
@@ -74,10 +74,10 @@ class Prose:
         if proposal.breaches or not (sentences or holes):
             return proposal
         lang = template.settings.lang
-        worded = await self.reworded(sentences, wording(REWRITE, lang))
+        worded = await self.reworded(sentences, rewording(REWRITE, lang))
         trace = proposal.trace.reworded(worded.written)
         for hole, settings in holes:
-            if text := await self._written(proposal.source, settings, wording(WRITE, lang)):
+            if text := await self._written(proposal.source, settings, writing(lang)):
                 trace = trace.filled(hole, Written(text.encode(), settings.name))
         new = proposal_of(proposal.source, template, proposal.placed, trace)
         if new.breaches:

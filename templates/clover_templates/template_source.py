@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clover_templates.language import language_of
 from clover_templates.settings_reader import SettingsReader
 from clover_templates.settings_yaml import SettingsUnreadable, read_yaml
 from clover_templates.template import Note, NoteKind
@@ -22,8 +23,6 @@ from clover_templates.template_settings import DocumentSettings, Numbering
 from clover_templates.template_tokens import Token, TokenKind, read_tokens
 
 _CLOVER = re.compile(r"<!--\s*clover\b[ \t]*")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_WORD = re.compile(r"[A-Za-z]+")
 # under a heading of a template without slots: a quote, or a paragraph all in italics
 _PROSE_HINT = re.compile(
     r"\s*(?P<all>(?:>[^\n]*(?:\n(?=>)|(?=\n)|\Z))+|(?P<sign>[*_])[^\s*_](?:[^*_]|\n(?!\r?\n))*(?P=sign))"
@@ -57,7 +56,7 @@ class Source:
         """Take `text` apart; raises nothing."""
         layout, tokens, findings, numbering = _lexed(text, guess_numbering(text))
         reader = _settings_reader(text, tokens)
-        settings = reader.document(_language(text), numbering)
+        settings = reader.document(language_of(COMMENT.sub("", text)), numbering)
         if settings.numbering is not numbering:
             layout, tokens, findings, _ = _lexed(text, settings.numbering)
         marks, misread = _marks(text, tokens, layout)
@@ -125,8 +124,3 @@ def _prose_hints(text: str, layout: Layout) -> list[Token | Note]:
             note = Note(*found.span("all"), NoteKind.HINT, " ".join(said.split()))
             hints.append(widened(text, note, heading.end, layout))
     return hints
-
-
-def _language(text: str) -> str:
-    plain = COMMENT.sub("", text)
-    return "zh" if len(_HAN.findall(plain)) > len(_WORD.findall(plain)) else "en"

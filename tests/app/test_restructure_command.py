@@ -35,6 +35,9 @@ BROKEN = {
     "T12": "# A\n{{b}}\n<!-- clover\nb: {mode: write, max: 99999 words}\n-->\n",
     "T14": "# A\n{{b}}\n<!-- clover\nb: {colour: red}\n-->\n",
 }
+REWRITE = (
+    "# {{title}}\n\n## Impact\n\n## Cause\n\n<!-- clover\nCause: {mode: rewrite}\n-->\n"
+)
 WARNED = {
     "T05": "# A\n`{{b}}`\n",
     "T06": "# A\n### B\n",
@@ -87,6 +90,23 @@ def test_the_template_stands_in_the_front_matter_and_other_bytes_stay(
     assert note.read_bytes() == (head + RESTRUCTURED).replace("\n", "\r\n").encode()
     assert main(["check", str(note)]) == 0
     assert capfdbinary.readouterr() == (b"", b"")
+
+
+def test_what_the_model_words_is_told(note: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    # the fake engine says what the last example of the prompt says
+    new = "Mara must renew the certificate of the shop before 3 June and tell the team about it."
+    text = f"By the way, {new}"
+    note.write_text(f"# Outage\n\n## Cause\n\n{text}\n", encoding="utf-8")
+    put(Path(".clover/templates/report.md"), REWRITE.encode())
+    command = ["restructure", str(note), "--template", "report", "--engine", "fake"]
+    assert main(command) == 0
+    shown = capfd.readouterr()
+    assert f"## Cause\n\n{new}\n" in shown.out
+    assert shown.err == "clover-write: 1 texts are the model's; --report shows them\n"
+    assert main([*command, "--report"]) == 0
+    assert f"- Cause: “{text}” → “{new}”" in capfd.readouterr().out
+    assert main([*command, "--no-model"]) == 0
+    assert text in capfd.readouterr().out
 
 
 def test_diff_and_report_change_nothing(note: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -98,12 +98,18 @@ class NoteEditor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(named, [whole]))
 
     async def actions(
-        self, line: int, *only: str, uri: str = URI, diagnostics: Sequence[types.Diagnostic] = ()
+        self,
+        where: int | types.Range,
+        *only: str,
+        uri: str = URI,
+        diagnostics: Sequence[types.Diagnostic] = (),
     ) -> list[types.CodeAction]:
-        at = types.Position(line, 0)
+        """The actions of a selection, or of a line at whose start the cursor stands."""
+        if isinstance(where, int):
+            where = types.Range(types.Position(where, 0), types.Position(where, 0))
         params = types.CodeActionParams(
             types.TextDocumentIdentifier(uri),
-            types.Range(at, at),
+            where,
             types.CodeActionContext(list(diagnostics), only=list(only) or None),
         )
         found = await self.client.text_document_code_action_async(params)

@@ -70,6 +70,16 @@ def test_a_document_of_the_templates_shape_has_no_changes() -> None:
     assert changes_of(proposed(once.output.decode()), INCIDENT) == ()
 
 
+def test_what_marks_a_heading_goes_with_it() -> None:
+    minutes = Library.of().find("minutes").template
+    note = "Part\n---\n\n## Impact\n## Impact\nThe disk was full on 3 May. Nobody knew.\n\n"
+    proposal = proposed(note, minutes)
+    for section in sections(proposal, minutes):
+        part = part_of(proposal, minutes, [section])
+        assert part.breaches == ()
+        assert part.output.count(b"Impact") == 2
+
+
 PIECES = st.sampled_from(
     [
         "# One\n\n",
@@ -91,7 +101,7 @@ TEMPLATES = st.sampled_from(["incident", "adr", "readme", "minutes", "工作总�
 
 
 @given(st.lists(PIECES, max_size=10), TEMPLATES, st.randoms(use_true_random=False))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_choice_of_sections_loses_nothing(pieces: list[str], name: str, rng: object) -> None:
     import random
 

@@ -25,7 +25,7 @@ from clover_templates.sentence_check import breaches
 from clover_templates.source import Span
 from clover_templates.template_reader import read_template
 from clover_templates.trace import Written
-from clover_templates.wordings import UnknownWording, wording, wordings
+from clover_templates.wordings import UnknownWording, rewording, rewordings, writing
 
 FACTS = Facts(datetime(2026, 8, 1, 9, 30), "Untitled")
 TEMPLATE = read_template(
@@ -67,7 +67,7 @@ def proposed(text: str, answers: dict[str, str], finish: Finish = Finish.STOP) -
 def selected(text: str, part: str, answers: dict[str, str]) -> Rewording:
     start = len(text[: text.index(part)].encode())
     span = Span(start, start + len(part.encode()))
-    how = wording("tighten", "en")
+    how = rewording("tighten", "en")
     return asyncio.run(reword(Document.of(text.encode()), span, how, Prose(Model(answers))))
 
 
@@ -155,7 +155,7 @@ def test_a_selection_is_reworded_and_all_around_it_stays() -> None:
 def test_a_second_attempt_begins_differently() -> None:
     model = Model({})
     text = f"{LONG}\n"
-    how = wording("tighten", "en")
+    how = rewording("tighten", "en")
     outcome = asyncio.run(reword(Document.of(text.encode()), Span(0, 9), how, Prose(model)))
     assert (outcome.edits, outcome.refused, len(model.asked)) == ((), (), 2)
 
@@ -195,13 +195,25 @@ def test_whatever_a_model_says_no_promise_is_broken(parts: list[str], data: st.D
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_every_wording_is_told_all_that_it_asks_for(lang: str) -> None:
-    assert {each.name for each in wordings("en")} == {each.name for each in wordings("zh")}
-    for each in wordings(lang):
-        prompt = each.asked(text="{{place}}", place="a\n b", source="c")
-        assert each.title and "a b" in prompt or "{{place}}" in prompt
+    assert {each.name for each in rewordings("en")} == {each.name for each in rewordings("zh")}
+    for each in (*rewordings(lang), writing(lang)):
+        prompt = each.asked(text="{{place}}", place="a\n b", source="{{place}}")
+        assert "{{place}}" in prompt  # what is told is not read again
+        assert each.title
+        assert "{{text}}" not in prompt and "{{source}}" not in prompt
         assert not prompt.endswith("\n")
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_examples_of_a_prompt_keep_what_is_asked_of_the_model(lang: str) -> None:
+    for each in rewordings(lang):
+        lines = [re.split(r"[:：] ?", line, maxsplit=1)[-1] for line in each.prompt.splitlines()]
+        olds = [n for n, line in enumerate(each.prompt.splitlines()) if re.match("Text|原文", line)]
+        assert len(olds) > 2
+        for number in olds[:-1]:
+            assert list(breaches(lines[number], lines[number + 1])) == [], lines[number]
+
+
 def test_a_wording_that_is_not_there_is_named() -> None:
-    with pytest.raises(UnknownWording, match="there are formal, rewrite, terms, tighten, write"):
-        wording("sing", "en")
+    with pytest.raises(UnknownWording, match="there are formal, rewrite, terms, tighten"):
+        rewording("sing", "en")

@@ -12,6 +12,7 @@ from clover_lsp.documents import Documents
 from clover_lsp.organising import TAGS, TAGS_KIND, TOC, TOC_KIND, Organising
 from clover_lsp.protocol import CloverServer
 from clover_lsp.restructuring import Restructuring
+from clover_lsp.rewording import REWORD, SelectionRewording
 from clover_lsp.span_filling import FILL, KIND, SpanFilling
 
 
@@ -22,6 +23,7 @@ def serve_actions(
     organising: Organising,
     cases: CaseSaving,
     restructuring: Restructuring,
+    rewording: SelectionRewording,
     fixes: ConformanceFixes,
 ) -> None:
     """Serve what is offered in a document, and the commands to fill spans and save cases."""
@@ -41,6 +43,7 @@ def serve_actions(
             *organising.actions(*asked),
             *cases.actions(document, only),
             *await restructuring.actions(*asked),
+            *rewording.actions(*asked),
             *await fixes.actions(document, params.range, params.context),
         ]
 
@@ -70,3 +73,11 @@ def serve_organising(server: CloverServer, documents: Documents, organising: Org
     @server.command(TAGS)
     async def tags(uri: str, names: list[str] | None) -> None:
         await organising.add_tags(uri, names)
+
+
+def serve_rewording(server: CloverServer, rewording: SelectionRewording) -> None:
+    """Serve the command that words a selection again."""
+
+    @server.command(REWORD)
+    async def reword(uri: str, selected: types.Range, name: str) -> None:
+        await rewording.reword(uri, selected, name)

@@ -1,4 +1,4 @@
-"""Ways to word a text, each a prompt in a file beside this one: `en/tighten.md`, `zh/formal.md`.
+"""Ways to word a text, each a prompt in a file beside this one: `en/tighten.md`, `write/zh.md`.
 
 The first line of a file is what people see. The last one is where the model goes on; `{{text}}`,
 `{{place}}` and `{{source}}` stand for what it is told. A new file is a new way.
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from clover_engine.errors import CloverError
 
 REWRITE = "rewrite"
-WRITE = "write"
 _MARK = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -37,22 +37,30 @@ class Wording:
 
 
 @cache
-def wordings(lang: str) -> tuple[Wording, ...]:
-    """The ways to word text again in a language, `en` or `zh`, by name."""
+def rewordings(lang: str) -> tuple[Wording, ...]:
+    """The ways to word a text again in a language, `en` or `zh`, by name."""
     return tuple(sorted(_read(lang), key=lambda wording: wording.name))
 
 
-def wording(name: str, lang: str) -> Wording:
+def rewording(name: str, lang: str) -> Wording:
     """Raises UnknownWording."""
-    for each in wordings(lang):
+    for each in rewordings(lang):
         if each.name == name:
             return each
-    known = ", ".join(each.name for each in wordings(lang))
+    known = ", ".join(each.name for each in rewordings(lang))
     raise UnknownWording(f'no way to word a text is called "{name}"; there are {known}')
 
 
+def writing(lang: str) -> Wording:
+    """How a text is written from what a document says."""
+    return _wording(files(__name__).joinpath("write", f"{lang}.md"))
+
+
 def _read(lang: str) -> Iterator[Wording]:
-    for path in files(__name__).joinpath(lang).iterdir():
-        prompt = path.read_text(encoding="utf-8").rstrip()
-        title = prompt.split("\n", 1)[0].removeprefix("# ")
-        yield Wording(path.name.removesuffix(".md"), title, prompt)
+    return map(_wording, files(__name__).joinpath(lang).iterdir())
+
+
+def _wording(path: Traversable) -> Wording:
+    prompt = path.read_text(encoding="utf-8").rstrip()
+    title = prompt.split("\n", 1)[0].removeprefix("# ")
+    return Wording(path.name.removesuffix(".md"), title, prompt)
