@@ -16,6 +16,7 @@ from clover_templates.scoring import Scorer, Scores, WordScorer
 from clover_templates.template import Template
 from clover_write.bench.baselines import BM25Scorer, first_place, named_place
 from clover_write.bench.journal import Journal, Outcome
+from clover_write.bench.label_scorer import LabelScorer
 from clover_write.bench.labelled import Labelled
 
 SHUFFLED = "shuffled"
@@ -48,6 +49,7 @@ def placers(names: Iterable[str], engine: EngineClient) -> dict[str, Placer]:
     """The rows of the table: how each of these finds the places of portions."""
     every = {
         ENGINE: _by(EngineScorer(engine)),
+        "labels": _by(LabelScorer(engine)),
         "first": first_place,
         "alias": named_place,
         "bm25": _by(BM25Scorer()),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clover_write.bench.restructuring import Trial
 
 LANGUAGES = ("en", "zh")
-SCORERS = ("engine", "first", "alias", "bm25", "words")
+SCORERS = ("engine", "labels", "first", "alias", "bm25", "words")
 # documents of other people on this machine, beside the notes kept for benchmarks
 FOUND = (Path(sysconfig.get_path("purelib")), Path("../shared/data/notes"))
 EXAMPLES = """examples:

@@ -68,7 +68,7 @@ class EngineScorer:
         head = max(_LEAST, min(_HEAD, tokens // max(len(read), 1) - _BESIDES))
         # a mean of a few texts says little: what other headings say stands in for more
         others = map(_said, lines) if len(read) < _FEW else ()
-        compared = tuple(_beginning(text, head) for text in (*read, *others))
+        compared = tuple(beginning(text, head) for text in (*read, *others))
         columns: list[Sequence[float]] = []
         for number, line in enumerate(lines):
             column = await self._column(f"{template.kind_line}\n\n{line}\n\n", compared)
@@ -98,7 +98,7 @@ def _said(line: str) -> str:
     return line.lstrip("# ")
 
 
-def _beginning(text: str, tokens: int) -> str:
+def beginning(text: str, tokens: int) -> str:
     """The first words of a text, about so many tokens."""
     end = 0
     for count, piece in enumerate(_PIECE.finditer(text)):

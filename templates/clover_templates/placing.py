@@ -8,6 +8,7 @@ from statistics import fmean, pstdev
 from typing import TypeAlias
 
 from clover_templates.blocks import Kind
+from clover_templates.cues import cue_counts
 from clover_templates.places import Place, Places
 from clover_templates.portions import Portion
 from clover_templates.scoring import Scorer, Scores
@@ -15,6 +16,7 @@ from clover_templates.scoring import Scorer, Scores
 # in standard deviations of the scores of a document
 _NEIGHBOUR = 0.3  # what speaks for the place that the portion before has, or the one behind that
 _BACK = 0.2  # what speaks against a place that the template has before that
+_CUE = 0.8  # what speaks for a place by each word or sign that such texts have
 _MARGIN = 0.1  # by which a place must be better than all others
 
 
@@ -36,7 +38,12 @@ async def place(portions: Sequence[Portion], places: Places, scorer: Scorer) -> 
     asked = [number for number, some in enumerate(choices) if len(some) > 1]
     texts = [portions[number].text for number in asked]
     scores = await scorer.scores(places.template, places.all, texts) if asked else []
-    table = dict(zip(asked, _standardised(scores), strict=True))
+    cues = _above_mean(cue_counts(places.all, texts))
+    sums = [
+        [score + _CUE * cue for score, cue in zip(*rows, strict=True)]
+        for rows in zip(_standardised(scores), cues, strict=True)
+    ]
+    table = dict(zip(asked, sums, strict=True))
     columns = {each: column for column, each in enumerate(places.all)}
     own = [
         {column: table[number][column] if number in table else 0.0 for column in open_columns}
@@ -66,9 +73,13 @@ def _ends_with_text(place: Place) -> bool:
 
 def _standardised(scores: Scores) -> Scores:
     """Scores as what they are above their row's mean, in standard deviations of all."""
-    level = [[score - fmean(row) for score in row] for row in scores]
+    level = _above_mean(scores)
     size = pstdev([score for row in level for score in row]) if level else 0.0
     return [[score / (size or 1.0) for score in row] for row in level]
+
+
+def _above_mean(rows: Sequence[Sequence[float]]) -> Scores:
+    return [[score - fmean(row) for score in row] for row in rows]
 
 
 def _totals(own: Sequence[Column]) -> list[Column]:
