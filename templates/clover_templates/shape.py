@@ -16,6 +16,14 @@ from clover_templates.template_settings import Numbering
 _SHAPE = frozenset({Code.D01, Code.D02, Code.D06})
 
 
+def lacks(document: Document, template: Template) -> bool:
+    """Whether a value is missing that a 公文 must have: one without headings has no other shape."""
+    if template.numbering is not Numbering.GONGWEN:
+        return False
+    findings = check_document(template, parts_of(document, template))
+    return any(finding.code is Code.D01 for finding in findings)
+
+
 def misshapes(document: Document, template: Template) -> Iterator[Breach]:
     """Where the shape is another one; what is missing within a section is no question of shape."""
     if template.numbering is Numbering.GONGWEN:
