@@ -1,4 +1,4 @@
-"""Whether a document has the shape and the values its template asks for (D01 to D10)."""
+"""Whether a document has the shape and the values its template asks for (D01 to D11)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from clover_templates.alignment import Alignment, Match, Node, Part, align
 from clover_templates.code_regions import code_regions
 from clover_templates.front_matter import front_matter
+from clover_templates.gongwen_rules import rule_findings
 from clover_templates.heading_text import plain_heading
 from clover_templates.measures import count
 from clover_templates.slot_checks import HOLE, SlotChecker
@@ -75,6 +76,8 @@ class _Checker:
         markdown = self.template.numbering is Numbering.MD
         for part in outline:
             yield from _holes(part, markdown)
+        if self.template.numbering is Numbering.GONGWEN:
+            yield from rule_findings(self.template.name, outline)
 
     def _divided(self, outline: Sequence[Part]) -> tuple[Part, list[Part], Part]:
         """The text before the first heading, the headings, and, where the template has text behind

@@ -44,9 +44,12 @@ class Code(StrEnum):
     D08 = "D08"  # text under the heading for leftovers
     D09 = "D09"  # written text where only source text may stand
     D10 = "D10"  # a locked item is changed
+    D11 = "D11"  # a 公文 is written otherwise than is the rule or the practice
 
 
-WARNINGS = frozenset({Code.T05, Code.T06, Code.T07, Code.T11, Code.T13, Code.D07, Code.D08})
+WARNINGS = frozenset(
+    {Code.T05, Code.T06, Code.T07, Code.T11, Code.T13, Code.D07, Code.D08, Code.D11}
+)
 
 
 @dataclass(frozen=True, slots=True)
