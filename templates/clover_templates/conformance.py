@@ -39,6 +39,10 @@ def check_document(
     """
     checker = _Checker(template, SlotChecker(template, tuple(written), vault))
     findings = [*checker.document(outline), *_changed(outline, locks)]
+    if template.numbering is Numbering.GONGWEN:
+        formats = [found for found in findings if found.code is Code.D04]
+        rules = rule_findings(template.name, outline)
+        findings += [rule for rule in rules if not any(map(rule.overlaps, formats))]
     return tuple(sorted(findings, key=lambda found: (found.start, found.code)))
 
 
@@ -76,8 +80,6 @@ class _Checker:
         markdown = self.template.numbering is Numbering.MD
         for part in outline:
             yield from _holes(part, markdown)
-        if self.template.numbering is Numbering.GONGWEN:
-            yield from rule_findings(self.template.name, outline)
 
     def _divided(self, outline: Sequence[Part]) -> tuple[Part, list[Part], Part]:
         """The text before the first heading, the headings, and, where the template has text behind

@@ -72,6 +72,10 @@ class Finding:
         """Whether the template can be used all the same."""
         return Severity.WARNING if self.code in WARNINGS else Severity.ERROR
 
+    def overlaps(self, other: Finding) -> bool:
+        """Whether both are about one text."""
+        return self.start < other.end and other.start < self.end
+
     def shown(self, path: str, text: str) -> str:
         """The finding in one line, as compilers show them: `adr.md:12:4 [T04] …`; its offsets are
         code points of `text`."""

@@ -225,7 +225,7 @@ def test_offsets_in_characters_are_those_of_the_text() -> None:
 
 
 def test_every_document_code_has_a_case() -> None:
-    seen = {case[0] for case in CASES} | {Code.D04, Code.D09, Code.D10}
+    seen = {case[0] for case in CASES} | {Code.D04, Code.D09, Code.D10, Code.D11}
     assert seen == {code for code in Code if code.startswith("D")}
 
 
