@@ -91,7 +91,8 @@ def judged(document: Document, proposal: Proposal) -> dict[str, Any]:
         "left": sum(one.place is None for one in proposal.placed),
         "sentences_lost": (_said(document, proposal) - _said(output)).total(),
         "locks_changed": (_locks(document, proposal) - _locks(output)).total(),
-        "parsed_alike": _headings(output) == _others_headings(output),
+        # a numbered text is no Markdown
+        "parsed_alike": _is_numbered(output) or _headings(output) == _others_headings(output),
     }
 
 
@@ -99,7 +100,7 @@ def _kinds(proposal: Proposal, template: Template) -> Iterator[str]:
     if not refusal(proposal, template):
         return
     kinds = {f"{breach.metric}: {breach.message}" for breach in proposal.breaches}
-    yield from sorted(kinds) or ["leftovers"]
+    yield from sorted(kinds) or [refusal(proposal, template)]
 
 
 def _said(document: Document, proposal: Proposal | None = None) -> Counter[str]:
@@ -118,6 +119,11 @@ def _replaced(proposal: Proposal | None) -> set[int]:
     """The bytes of the source's headings that gave way."""
     spans = proposal.trace.replaced if proposal else ()
     return {at for span in spans for at in range(span.start, span.end)}
+
+
+def _is_numbered(document: Document) -> bool:
+    styles = {block.heading.style for block in document.blocks if block.heading}
+    return bool(styles & {Style.NUMBERED, Style.TITLE})
 
 
 def _headings(document: Document) -> list[tuple[int, str]]:

@@ -157,21 +157,25 @@ class _Assembly:
         own = self.named.get(id(section))
         keeps = self.template.settings.headings is Headings.KEEP_SOURCE
         if own and own.heading and keeps:
-            self._mark(section.level)
+            self._mark(section.level, own.title)
             self.writer.bytes_of(own.heading.title)
             self.writer.line_ends(1)
             return
         head = section.head
         if self.is_numbered and isinstance(first := head[0], Literal):
-            self._mark(section.level)
-            self.writer.text(first.text.removeprefix(section.marker))
+            title = first.text.removeprefix(section.marker)
+            self._mark(section.level, title)
+            self.writer.text(title)
             head = head[1:]
         self._body(head)
 
-    def _mark(self, level: int) -> None:
+    def _mark(self, level: int, title: str) -> None:
         """What a heading of a level begins with."""
         if self.is_numbered:
-            self.writer.added(self.numbers.next(level), Why.NUMBER)
+            number = self.numbers.next(level)
+            # 3.2.1 is another number than 3. before 2.1
+            apart = number.endswith(".") and title[:1].isdigit()
+            self.writer.added(f"{number} " if apart else number, Why.NUMBER)
         else:
             self.writer.added("#" * min(level, _MOST_LEVEL) + " ", Why.HEADING_MARK)
 
@@ -281,7 +285,7 @@ class _Assembly:
 
     def _relevelled(self, block: Block, level: int) -> None:
         self.writer.line_ends(1)
-        self._mark(level)
+        self._mark(level, block.title)
         self.writer.bytes_of(block.heading.title if block.heading else block.span)
         self.writer.line_ends(1)
 

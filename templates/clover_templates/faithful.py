@@ -18,6 +18,8 @@ from clover_templates.wording import approvals, modal_counts, names
 LEAST_KEPT = 0.6
 # a rewrite with more 3-grams of its own is taken as invented
 MOST_NEW = 0.35
+# items that digits beside them would change
+_DIGITS = frozenset({Lock.NUMBER, Lock.DATE, Lock.VERSION})
 # sentences that share less are no pair
 _LEAST_ALIKE = 0.3
 
@@ -62,6 +64,9 @@ def locks(case: Case) -> Iterator[Breach]:
         pieces = case.pieces(item.span)
         if _is_only(pieces, Literal, Added) or _is_new(pieces):
             continue
+        if item.lock in _DIGITS and _run_together(pieces):
+            message = f"{item.lock} of the source and of what was added run into one another"
+            yield Breach(Metric.LOCKS, message, item.written, item.span.start, code="D10")
         here[_key(item)] += 1
         if _is_only(pieces, FromSource) and here[_key(item)] > there[_key(item)]:
             message = f"{item.lock} that the source does not have, or not so often"
@@ -167,6 +172,11 @@ def _share(wanted: set[tuple[str, ...]], had: set[tuple[str, ...]]) -> float:
 def _is_only(pieces: Sequence[Piece], *kinds: type[Piece]) -> bool:
     copied = any(isinstance(piece, FromSource) and piece.copy for piece in pieces)
     return not copied and all(isinstance(piece, kinds) for piece in pieces)
+
+
+def _run_together(pieces: Sequence[Piece]) -> bool:
+    kinds = {type(piece) for piece in pieces}
+    return FromSource in kinds and bool(kinds & {Added, Literal})
 
 
 def _is_new(pieces: Sequence[Piece]) -> bool:

@@ -64,6 +64,7 @@ class _Finder:
         lines = [p.blocks[0] for p in portions.all if p.home is None and _is_line(p)]
         self._open = [portions.title, *lines] if portions.title else lines
         self._data = self._open[0].data if self._open else b""
+        self._texts = {id(block): _text(block) for block in self._open}
         self.taken: list[Block] = []
         self.lines: dict[tuple[int, int], tuple[Span, ...]] = {}
         self.values: dict[str, Span] = {}
@@ -81,8 +82,10 @@ class _Finder:
                 yield from self._repeated(unit)
             return
         pieces = tuple(part for part in line if isinstance(part, Literal | Slot))
+        if not self._is_told(pieces):
+            return
         for block in self._open:
-            if self._fits(pieces, _text(block)):
+            if self._fits(pieces, self._texts[id(block)]):
                 self._take(pieces, block)
                 yield _span(block)
                 return
@@ -92,20 +95,23 @@ class _Finder:
         pieces = tuple(part for part in unit.pieces if isinstance(part, Literal | Slot))
         begun = False
         for block in tuple(self._open):
-            text = _text(block)
+            text = self._texts[id(block)]
             first = not begun and self._fits((*lead, *pieces), text)
             if first or (begun and _NUMBER.match(text) and self._fits(pieces, text)):
                 begun = True
                 self._take((), block)
                 yield _span(block)
 
+    def _is_told(self, pieces: Sequence[Literal | Slot]) -> bool:
+        """Whether a line says what stands in it: by words, or by the settings of all its slots."""
+        slots = (piece for piece in pieces if isinstance(piece, Slot))
+        return bool(_words(pieces)) or all(is_form(slot, self._template) for slot in slots)
+
     def _fits(self, pieces: Sequence[Literal | Slot], text: str) -> bool:
-        words = "".join(piece.text for piece in pieces if isinstance(piece, Literal)).strip()
+        words = _words(pieces)
         slots = [piece for piece in pieces if isinstance(piece, Slot)]
         if not slots:
             return bool(_WORD.search(words)) and words == text
-        if not words and not all(is_form(slot, self._template) for slot in slots):
-            return False
         if not matches(pieces, text):
             return False
         values = [value for value in read_values(pieces, text) if value.text]
@@ -145,6 +151,10 @@ def _is_line(portion: Portion) -> bool:
     if len(portion.blocks) != 1 or portion.blocks[0].kind not in (Kind.PARAGRAPH, Kind.LIST):
         return False
     return "\n" not in portion.text and "\r" not in portion.text
+
+
+def _words(pieces: Sequence[Literal | Slot]) -> str:
+    return "".join(piece.text for piece in pieces if isinstance(piece, Literal)).strip()
 
 
 def _span(block: Block) -> Span:

@@ -98,10 +98,8 @@ def _pieces(block: Block) -> Iterator[Unit]:
     text = _without_closing_signs(block)
     places = byte_offsets(text)
     for line in _LINE.finditer(text):
-        if block.kind is Kind.TABLE and _DELIMITER_ROW.match(line[0]):
-            continue
-        if block.kind is Kind.HEADING and _UNDERLINE.match(line[0]):
-            continue
+        if _DELIMITER_ROW.match(line[0]) or _UNDERLINE.match(line[0]):
+            continue  # whatever it is here, it says nothing
         for start, end in pairwise([0, *_ends(block, line[0])]):
             piece = line[0][start:end].rstrip()
             if said := normal(piece):

@@ -17,7 +17,7 @@ from clover_templates.places import Places
 from clover_templates.placing import Placed, place
 from clover_templates.portions import portions_of
 from clover_templates.scoring import Scorer
-from clover_templates.shape import lacks, leftover_level, misshapes
+from clover_templates.shape import is_titled, leftover_level, misshapes
 from clover_templates.source import Span
 from clover_templates.template import Template
 from clover_templates.template_lines import is_dropped, keys_of
@@ -101,10 +101,10 @@ def refusal(proposal: Proposal, template: Template) -> str:
 
 def conforms(document: Document, template: Template) -> bool:
     """Whether the document has the template's shape already: its headings and its keys, of a 公文
-    its values."""
+    its title."""
     lines = range(document.source.front_matter_lines)
     keys = {document.source.line(n).decode().split(":")[0].strip() for n in lines}
-    if not keys.issuperset(_keys(template)) or lacks(document, template):
+    if not keys.issuperset(_keys(template)) or not is_titled(document, template):
         return False
     return not any(misshapes(document, template))
 

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clover_templates.blocks import Kind
 from clover_templates.breach import Breach, Metric
 from clover_templates.conformance import check_document
 from clover_templates.document import Document
 from clover_templates.document_parts import parts_of
+from clover_templates.slot_values import matches
 from clover_templates.structure import misfits
-from clover_templates.template import Expected, Template
+from clover_templates.template import Expected, Literal, Slot, Template
 from clover_templates.template_findings import Code
+from clover_templates.template_lines import lines_of
 from clover_templates.template_settings import Numbering
 
+_SILENT = frozenset({Kind.BLANK, Kind.BOM, Kind.FRONT_MATTER})
 _SHAPE = frozenset({Code.D01, Code.D02, Code.D06})
 
 
-def lacks(document: Document, template: Template) -> bool:
-    """Whether a value is missing that a 公文 must have: one without headings has no other shape."""
+def is_titled(document: Document, template: Template) -> bool:
+    """Whether the first line of a document is one of the template's: a 公文 is known by its title,
+    `…关于…的批复`. Of another template any title will do."""
     if template.numbering is not Numbering.GONGWEN:
-        return False
-    findings = check_document(template, parts_of(document, template))
-    return any(finding.code is Code.D01 for finding in findings)
+        return True
+    wanted = next(lines_of(template.sections[0].body), ())
+    texts = (block.text for block in document.blocks if block.kind not in _SILENT)
+    title = next(texts, "").strip().split("\n")[0]
+    return matches([part for part in wanted if isinstance(part, Literal | Slot)], title)
 
 
 def misshapes(document: Document, template: Template) -> Iterator[Breach]:

@@ -60,8 +60,9 @@ def matches(pieces: Sequence[Piece], text: str) -> bool:
     at = 0
     for number, piece in enumerate(spoken):
         key = piece.text.strip() if isinstance(piece, Literal) else ""
-        found = text.find(key, at)
-        if found < 0 or (number == 0 and key and text[:found].strip()):
+        # the last one may stand in a value, too
+        found = text.rfind(key) if number == len(spoken) - 1 else text.find(key, at)
+        if found < at or (number == 0 and key and text[:found].strip()):
             return False
         at = found + len(key)
     last = spoken[-1] if spoken else None

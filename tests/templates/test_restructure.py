@@ -271,6 +271,24 @@ async def test_a_sample_of_an_official_document_is_put_in_order_again(name: str)
     assert Counter(cut.split()) - Counter(proposal.output.split()) == Counter()
 
 
+async def test_a_document_of_another_kind_is_none_without_its_title() -> None:
+    note = "某站关于修缮屋顶的请示\n\n某局：\n\n请拨款3万元。\n"
+    template = LIBRARY.find("批复").template
+    proposal = await restructure(Document.of(note.encode()), template, WordScorer(), FACTS)
+    assert proposal.breaches == ()
+    assert proposal.output.decode().startswith("【待补：发文机关】关于【待补：事由】的批复\n\n某局：\n")
+
+
+async def test_a_number_does_not_run_into_a_title_that_begins_with_one() -> None:
+    note = "# 说明\n\n## 甲\n\n文。\n\n### 2.1 丙\n\n### 3 丁\n\n文。\n"
+    template = LIBRARY.find("公告").template
+    proposal = await restructure(Document.of(note.encode()), template, WordScorer(), FACTS)
+    assert proposal.breaches == ()
+    text = proposal.output.decode()
+    assert "1. 2.1 丙\n" in text
+    assert "2. 3 丁\n" in text
+
+
 async def test_lines_of_an_official_document_find_their_places() -> None:
     lines = ["某局：", "现将有关事项请示如下。", "2026年5月1日", "某站关于修缮屋顶的请示", "某站"]
     note = "\n".join([*lines, "请拨款3万元。\n"])

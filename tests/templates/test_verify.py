@@ -367,3 +367,28 @@ def test_what_is_added_is_what_it_says(added: Added, fits: bool) -> None:
 def test_pieces_cut_nothing_in_two(start: int, end: int) -> None:
     document = Document.of("é\r\n".encode())
     assert Metric.TRACE in metrics(document, Trace((FromSource(start, end),)), b"x")
+
+
+def test_a_number_that_runs_into_a_number_of_the_source_is_caught() -> None:
+    document = Document.of("## 2.1 丙\n".encode())
+    for number, caught in (("3.", True), ("3. ", False), ("（3）", False)):
+        title = FromSource(3, len(document.data) - 1)
+        trace = Trace((Added(number.encode(), Why.NUMBER), title, Added(b"\n", Why.SEPARATOR)))
+        assert (Metric.LOCKS in metrics(document, trace)) is caught, number
+
+
+def test_a_sentence_and_its_rewrite_are_not_both_there() -> None:
+    document = Document.of(b"The disk was full.\n")
+    whole = Span(0, len(document.data) - 1)
+    again = Written(b"The disk was full now.", "slot", (whole,))
+    trace = Trace((FromSource(0, whole.end), Added(b"\n\n", Why.SEPARATOR), again))
+    assert Metric.TRACE in metrics(document, trace)
+
+
+def test_a_rewrite_keeps_the_names_of_its_source() -> None:
+    document = Document.of(b"On Monday the report of Anna Blum named the cause of all this.\n")
+    whole = Span(0, len(document.data) - 1)
+    for new, lost in (("the report of Anna Blum", False), ("the long report", True)):
+        text = f"On Monday {new} named the cause of all this."
+        trace = rewritten(document, Trace((FromSource(0, len(document.data)),)), whole, text)
+        assert (Metric.LOCKS in metrics(document, trace)) is lost
