@@ -158,7 +158,7 @@ class _Assembly:
         keeps = self.template.settings.headings is Headings.KEEP_SOURCE
         if own and own.heading and keeps:
             self._mark(section.level, own.title)
-            self.writer.bytes_of(own.heading.title)
+            self.writer.line_of(own.heading.title)
             self.writer.line_ends(1)
             return
         head = section.head
@@ -224,7 +224,7 @@ class _Assembly:
         title = self.parts.title.heading if self.parts.title else None
         known = self.parts.answers.values.get(slot.name)
         if slot.name == "title" and title:
-            self.writer.bytes_of(title.title)
+            self.writer.line_of(title.title)
         elif known:
             self.writer.copied(known)
         elif slot.name in BUILTINS and (value := self.facts.fill(slot)):
@@ -256,7 +256,7 @@ class _Assembly:
         for block in blocks:
             if self.is_numbered and block.heading and len(blocks) == 1:
                 # the title of a document of another kind, or a heading with nothing below it
-                self.writer.bytes_of(block.heading.title)
+                self.writer.line_of(block.heading.title)
             elif _is_section(block) and (shift or not self._fits(block)):
                 self._relevelled(block, block.level + shift)
             elif block.kind is Kind.BLANK:
@@ -286,7 +286,7 @@ class _Assembly:
     def _relevelled(self, block: Block, level: int) -> None:
         self.writer.line_ends(1)
         self._mark(level, block.title)
-        self.writer.bytes_of(block.heading.title if block.heading else block.span)
+        self.writer.line_of(block.heading.title if block.heading else block.span)
         self.writer.line_ends(1)
 
     def _leftover(self) -> None:

@@ -175,7 +175,7 @@ def _is_only(pieces: Sequence[Piece], *kinds: type[Piece]) -> bool:
 
 
 def _run_together(pieces: Sequence[Piece]) -> bool:
-    kinds = {type(piece) for piece in pieces}
+    kinds = {type(p) for p in pieces if isinstance(p, FromSource) or p.data.strip()}
     return FromSource in kinds and bool(kinds & {Added, Literal})
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from clover_templates.document import Document
 from clover_templates.source import Span
 from clover_templates.trace import Added, FromSource, Literal, Piece, Why
+
+# without the blanks beside it: two at its end would be a line end
+_LINE = re.compile(rb"[^\s](?:[^\r\n]*[^\s])?")
 
 
 @dataclass(slots=True)
@@ -44,6 +48,15 @@ class Writer:
             self._add(FromSource(span.start, end), 0)
         if end < span.end:
             self.line_ends(1)
+
+    def line_of(self, span: Span) -> None:
+        """Bytes of the source on one line: the title of an underlined heading may have several."""
+        at = span.start
+        for line in _LINE.finditer(self.source.data, span.start, span.end):
+            if at > span.start:
+                self.added(" ", Why.SEPARATOR)
+            self._add(FromSource(*line.span()), 0)
+            at = line.end()
 
     def copied(self, span: Span) -> None:
         """Bytes of the source that stand elsewhere in the output too."""
