@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from clover_templates.numbering import number_prefix
+
+# numbers of headings that no line of a 公文 begins with
 _NUMBER = re.compile(
-    r"""\A\s*(?: [一二三四五六七八九十百]+、 | [(（][一二三四五六七八九十百]+[)）]、?
-          | 第[一二三四五六七八九十百\d]+[章节部条]、? | [(（]\d{1,2}[)）]
-          | \d{1,2}(?:\.\d{1,2})+\.?(?=\s) | \d{1,2}[.．、)](?!\d) )\s*""",
-    re.VERBOSE,
+    r"第[一二三四五六七八九十百\d]+[章节部条]、?\s*|\d{1,2}(?:(?:\.\d{1,2})+\.?(?=\s)|[)）](?!\d))\s*"
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 
 
 def unnumbered(heading: str) -> str:
     """The heading without the number it begins with."""
-    return _NUMBER.sub("", heading, count=1)
+    text = heading.lstrip()
+    found = _NUMBER.match(text)
+    return text[found.end() if found else len(number_prefix(text)) :]
 
 
 def plain_heading(heading: str) -> str:

@@ -70,7 +70,6 @@ class UnitKind(StrEnum):
     ROW = "row"  # the only body row of a table
     ITEM = "item"  # the only item of a list
     LINE = "line"  # a line with a slot whose settings say `repeat`
-    HEADING = "heading"  # a section whose heading holds a slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,16 +204,6 @@ class Template:
         for section in self.walk():
             yield from section.head
             yield from flat(section.body)
-
-    def unit_kinds(self) -> dict[str, UnitKind]:
-        """What is repeated for each slot that may have several values."""
-        kinds: dict[str, UnitKind] = {}
-        for section in self.walk():
-            if section.repeated:
-                titles = (piece for piece in section.title if isinstance(piece, Slot))
-                kinds |= {slot.name: UnitKind.HEADING for slot in titles}
-            kinds |= {slot.name: unit.kind for unit in section.units for slot in unit.slots}
-        return kinds
 
     def expected_outline(self) -> tuple[Expected, ...]:
         """The headings a document of this template has, in order, as plain data."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,8 @@ from clover_templates.builtins import Facts
 from clover_templates.changes import changes_of, part_of
 from clover_templates.document import Document
 from clover_templates.edit import applied
+from clover_templates.engine_scorer import EngineScorer
+from clover_templates.library import Library
 from clover_templates.prose import Prose
 from clover_templates.report import report
 from clover_templates.restructure import Proposal, restructure
@@ -24,8 +28,11 @@ from clover_templates.scoring import WordScorer
 from clover_templates.sentence_check import breaches
 from clover_templates.source import Span
 from clover_templates.template_reader import read_template
+from clover_templates.template_settings import Mode
 from clover_templates.trace import Written
 from clover_templates.wordings import UnknownWording, rewording, rewordings, writing
+from clover_write.app import connect
+from clover_write.config import load_config
 
 FACTS = Facts(datetime(2026, 8, 1, 9, 30), "Untitled")
 TEMPLATE = read_template(
@@ -217,3 +224,26 @@ def test_the_examples_of_a_prompt_keep_what_is_asked_of_the_model(lang: str) -> 
 def test_a_wording_that_is_not_there_is_named() -> None:
     with pytest.raises(UnknownWording, match="there are formal, rewrite, terms, tighten"):
         rewording("sing", "en")
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(("folder", "name"), [("en", "minutes"), ("en", "incident"), ("zh", "通知")])
+async def test_with_the_model_no_promise_is_broken(
+    real_model: Path, folder: str, name: str
+) -> None:
+    template = Library.of().find(name).template
+    sample = files("clover_templates").joinpath(folder, "samples", f"{name}.md").read_bytes()
+    # without its headings it has to be placed, and every slot takes a model's words
+    text = b"\n\n".join(b for b in sample.split(b"\n\n") if not b.startswith((b"#", b"---")))
+    slots = {each: replace(one, mode=Mode.REWRITE) for each, one in template.slots.items()}
+    worded = replace(template, slots=slots)
+    client = connect(replace(load_config(), engine="inproc"))
+    try:
+        document = Document.of(text)
+        placed = await restructure(document, worded, EngineScorer(client), FACTS)
+        proposal = await Prose(client).for_slots(placed, worded)
+    finally:
+        await client.close()
+    assert proposal.breaches == ()
+    again = await restructure(Document.of(proposal.output), worded, WordScorer(), FACTS)
+    assert again.edits == ()
