@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import normalize
 
-from clover_templates.blocks import OPAQUE, Block, Kind, Style
+from clover_templates.blocks import MARKED, OPAQUE, Block, Kind
 from clover_templates.document import Document
 from clover_templates.numbering import number_prefix
 from clover_templates.sentences import sentence_ends
@@ -95,7 +95,10 @@ def whole(block: Block) -> str:
 
 
 def _pieces(block: Block) -> Iterator[Unit]:
-    text = _without_closing_signs(block)
+    if block.heading and block.heading.style in MARKED:
+        yield from _title_pieces(block, block.heading.title)
+        return
+    text = block.text
     places = byte_offsets(text)
     for line in _LINE.finditer(text):
         if _DELIMITER_ROW.match(line[0]) or _UNDERLINE.match(line[0]):
@@ -110,11 +113,12 @@ def _pieces(block: Block) -> Iterator[Unit]:
                 yield Unit(said, Span(block.start + places[first], block.start + places[last]))
 
 
-def _without_closing_signs(block: Block) -> str:
-    """A block's text; of `## Heading ##` what stands before the signs that close it."""
-    if block.heading and block.heading.style is Style.ATX:
-        return block.data[block.start : block.heading.title.end].decode()
-    return block.text
+def _title_pieces(block: Block, title: Span) -> Iterator[Unit]:
+    """A marked heading says its title, without the signs that close it, on however many lines."""
+    text = " ".join(block.title.split())
+    for start, end in pairwise([0, *sentence_ends(text)]):
+        if said := normal(text[start:end]):
+            yield Unit(said, title)
 
 
 def _ends(block: Block, line: str) -> list[int]:
