@@ -323,4 +323,3 @@ def _open_fence(block: Block) -> str:
         return ""
     closed = len(lines) > 1 and lines[-1].strip().startswith(opened[2])
     return "" if closed and not lines[-1].strip(f" \t{opened[2][0]}") else opened[1] + opened[2]
-

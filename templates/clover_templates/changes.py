@@ -119,9 +119,10 @@ class _Way:
             if (under := self._heading_end(at, run.start)) > at:
                 yield _Step(self._section(done - 1), Span(at, under), Span(done, done))
                 at = under
-            old, new = max(at, _line_start(source, run.start)), max(done, _line_start(output, start))
-            if run is end:
-                old, new = run.start, start
+            old, new = run.start, start
+            if run is not end:
+                old = max(at, _line_start(source, run.start))
+                new = max(done, _line_start(output, start))
             yield from self._gap(Span(at, old), Span(done, new), last=run is end)
             yield _Step(self._section(start), Span(old, run.start), Span(new, start))
             at, done = run.end, start + run.end - run.start

@@ -111,7 +111,7 @@ class Trace:
                 if isinstance(piece, FromSource) and not piece.copy and _holds(piece, new):
                     [old] = new.sources
                     around = replace(piece, end=old.start), new, replace(piece, start=old.end)
-                    pieces[number : number + 1] = filter(_is_something, around)
+                    pieces[number : number + 1] = [part for part in around if _is_something(part)]
                     break
         return replace(self, pieces=tuple(pieces))
 

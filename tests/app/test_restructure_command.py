@@ -35,9 +35,7 @@ BROKEN = {
     "T12": "# A\n{{b}}\n<!-- clover\nb: {mode: write, max: 99999 words}\n-->\n",
     "T14": "# A\n{{b}}\n<!-- clover\nb: {colour: red}\n-->\n",
 }
-REWRITE = (
-    "# {{title}}\n\n## Impact\n\n## Cause\n\n<!-- clover\nCause: {mode: rewrite}\n-->\n"
-)
+REWRITE = "# {{title}}\n\n## Impact\n\n## Cause\n\n<!-- clover\nCause: {mode: rewrite}\n-->\n"
 WARNED = {
     "T05": "# A\n`{{b}}`\n",
     "T06": "# A\n### B\n",

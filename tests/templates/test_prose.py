@@ -188,11 +188,16 @@ def test_taken_section_by_section_prose_replaces_what_it_stands_for() -> None:
         assert [s for s in (LONG, SHORT) if s in part.output.decode()] == [kept]
 
 
-@given(st.lists(st.sampled_from([LONG, "Users waited.", "第3条应当公布。", "- a `b` 5 km\n"])), st.data())
+@given(
+    st.lists(st.sampled_from([LONG, "Users waited.", "第3条应当公布。", "- a `b` 5 km\n"])),
+    st.data(),
+)
 @settings(max_examples=60, deadline=None)
 def test_whatever_a_model_says_no_promise_is_broken(parts: list[str], data: st.DataObject) -> None:
     note = "# Outage\n\n## Cause\n\n" + "\n\n".join(parts) + "\n"
-    said = st.text("ab 5#`-。\n", max_size=12) | st.sampled_from([SHORT, "Users wait.", "第3条应当发布。"])
+    said = st.text("ab 5#`-。\n", max_size=12) | st.sampled_from(
+        [SHORT, "Users wait.", "第3条应当发布。"]
+    )
     answers = {part: data.draw(said) for part in dict.fromkeys(["# Outage", *parts])}
     proposal = proposed(note, answers)
     assert proposal.breaches == ()
@@ -207,7 +212,8 @@ def test_every_wording_is_told_all_that_it_asks_for(lang: str) -> None:
         prompt = each.asked(text="{{place}}", place="a\n b", source="{{place}}")
         assert "{{place}}" in prompt  # what is told is not read again
         assert each.title
-        assert "{{text}}" not in prompt and "{{source}}" not in prompt
+        assert "{{text}}" not in prompt
+        assert "{{source}}" not in prompt
         assert not prompt.endswith("\n")
 
 
@@ -227,7 +233,9 @@ def test_a_wording_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.model
-@pytest.mark.parametrize(("folder", "name"), [("en", "minutes"), ("en", "incident"), ("zh", "通知")])
+@pytest.mark.parametrize(
+    ("folder", "name"), [("en", "minutes"), ("en", "incident"), ("zh", "通知")]
+)
 async def test_with_the_model_no_promise_is_broken(
     real_model: Path, folder: str, name: str
 ) -> None:

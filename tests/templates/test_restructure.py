@@ -169,7 +169,9 @@ async def test_a_heading_may_be_closed_by_signs(closed: str) -> None:
 
 
 async def test_an_underlined_heading_of_several_lines_stays_one() -> None:
-    proposal = await proposed("One\r\ntwo\r\n===\r\n\r\nusers\r\n\r\n= 3\r\n four\r\n---\r\n\r\ntext\r\n")
+    proposal = await proposed(
+        "One\r\ntwo\r\n===\r\n\r\nusers\r\n\r\n= 3\r\n four\r\n---\r\n\r\ntext\r\n"
+    )
     assert proposal.breaches == ()
     assert proposal.output.startswith(b"# One two\r\n\r\n## Impact\r\n")
     assert b"## = 3 four\r\n" in proposal.output
@@ -291,7 +293,9 @@ async def test_a_document_of_another_kind_is_none_without_its_title() -> None:
     template = LIBRARY.find("批复").template
     proposal = await restructure(Document.of(note.encode()), template, WordScorer(), FACTS)
     assert proposal.breaches == ()
-    assert proposal.output.decode().startswith("【待补：发文机关】关于【待补：事由】的批复\n\n某局：\n")
+    assert proposal.output.decode().startswith(
+        "【待补：发文机关】关于【待补：事由】的批复\n\n某局：\n"
+    )
 
 
 async def test_a_number_does_not_run_into_a_title_that_begins_with_one() -> None:
