@@ -89,6 +89,21 @@ async def test_an_editor_with_annotations_asks_about_each_section(
     assert editor.edits[0].change_annotations is None
 
 
+async def test_what_the_model_words_is_marked(editor: NoteEditor, workspace: Path) -> None:
+    put(
+        workspace, "worded", "# {{title}}\n\n## Cause\n\n<!-- clover\nCause: {mode: rewrite}\n-->\n"
+    )
+    # the fake engine says what the last example of the prompt says
+    new = "Mara must renew the certificate of the shop before 3 June and tell the team about it."
+    await editor.start(folder=workspace, annotations=True)
+    editor.open(f"# Outage\n\nBy the way, {new}\n")
+    await editor.run(RESTRUCTURE, URI, "worded")
+    assert editor.edited() == f"# Outage\n\n## Cause\n\n{new}\n"
+    assert set(editor.edits[0].change_annotations or ()) == {"Cause (worded by the model)"}
+    shown = await editor.run(PREVIEW, URI, "worded")
+    assert f"- Cause: “By the way, {new}” → “{new}”" in shown["report"]
+
+
 async def test_only_chosen_sections_are_changed(editor: NoteEditor, workspace: Path) -> None:
     await editor.start(folder=workspace)
     editor.open(NOTE)
