@@ -189,11 +189,22 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(count: int, width: int, see
 
 
 def test_the_kernels_are_chosen_by_device_and_override(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_cpu = torch.device("cpu")
     monkeypatch.delenv(OVERRIDE, raising=False)
-    assert kernels_for(torch.device("cpu")) is cpu
-    assert kernels_for(torch.device("cuda")) is reference
+    assert kernels_for(on_cpu).to_rows is cpu.to_rows
+    assert kernels_for(on_cpu).route is reference.route  # no twin of its own
+    assert kernels_for(torch.device("cuda")).to_rows is reference.to_rows
     monkeypatch.setenv(OVERRIDE, "reference")
-    assert kernels_for(torch.device("cpu")) is reference
-    monkeypatch.setenv(OVERRIDE, "fastest")
-    with pytest.raises(ModelError, match="cpu or reference"):
+    assert kernels_for(on_cpu).to_rows is reference.to_rows
+    monkeypatch.setenv(OVERRIDE, "cpu, to_rows=reference")
+    assert kernels_for(on_cpu).to_rows is reference.to_rows
+    assert kernels_for(on_cpu).norm_to_rows is cpu.norm_to_rows
+
+
+@pytest.mark.parametrize("override", ["fastest", "to_rows=fastest", "to_row=reference"])
+def test_an_override_that_does_not_exist_is_refused(
+    override: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OVERRIDE, override)
+    with pytest.raises(ModelError, match=OVERRIDE):
         kernels_for(torch.device("cpu"))

@@ -1,55 +1,85 @@
-"""The one seam between the model and its kernels: chosen once, logged, overridable."""
+"""The one seam between the models and their kernels: chosen once, logged, overridable."""
 
 from __future__ import annotations
 
 import logging
 import os
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
 
 import torch
 
 from clover_engine.errors import ModelError
 from clover_engine.kernels import reference
-from clover_engine.kernels.reference import Rows
 
 log = logging.getLogger(__name__)
 
-OVERRIDE = "CLOVER_WRITE_KERNELS"  # "cpu" or "reference"
+OVERRIDE = "CLOVER_WRITE_KERNELS"  # a set's name for all, or "route=reference,linear=triton"
+SETS = ("cpu", "reference")
 
 
-class Kernels(Protocol):
-    """The operations every set of kernels offers; `reference` says what each one means."""
+class Kernels:
+    """Every operation by its definition; what is faster on a device takes its place by name."""
 
-    def to_rows(self, x: torch.Tensor) -> Rows: ...
+    to_rows = staticmethod(reference.to_rows)
+    norm_to_rows = staticmethod(reference.norm_to_rows)
+    swiglu_to_rows = staticmethod(reference.swiglu_to_rows)
+    add_low_rank = staticmethod(reference.add_low_rank)
+    rotate_and_store = staticmethod(reference.rotate_and_store)
 
-    def norm_to_rows(self, x: torch.Tensor, weight: torch.Tensor, eps: float) -> Rows: ...
+    rms_norm = staticmethod(reference.rms_norm)
+    add_rms_norm = staticmethod(reference.add_rms_norm)
+    gated_rms_norm = staticmethod(reference.gated_rms_norm)
+    linear = staticmethod(reference.linear)
+    route = staticmethod(reference.route)
+    sort_pairs = staticmethod(reference.sort_pairs)
+    expert_gate_up = staticmethod(reference.expert_gate_up)
+    expert_down = staticmethod(reference.expert_down)
+    block_attention = staticmethod(reference.block_attention)
+    block_convolution = staticmethod(reference.block_convolution)
+    causal_convolution = staticmethod(reference.causal_convolution)
+    gdn_gates = staticmethod(reference.gdn_gates)
+    gdn_commit = staticmethod(reference.gdn_commit)
+    gdn_prefill = staticmethod(reference.gdn_prefill)
+    gdn_block = staticmethod(reference.gdn_block)
+    confidence = staticmethod(reference.confidence)
+    head_confidence = staticmethod(reference.head_confidence)
+    threshold_commit = staticmethod(reference.threshold_commit)
 
-    def swiglu_to_rows(self, gate_up: torch.Tensor) -> Rows: ...
+    def __init__(self, faster: Mapping[str, Callable[..., Any]]) -> None:
+        vars(self).update(faster)
 
-    def add_low_rank(
-        self, rows: Rows, down: torch.Tensor, up: torch.Tensor, y: torch.Tensor
-    ) -> None: ...
 
-    def rotate_and_store(
-        self,
-        qkv: torch.Tensor,
-        cos: torch.Tensor,
-        sin: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        start: int,
-        positions: torch.Tensor,
-    ) -> torch.Tensor: ...
+OPERATIONS = tuple(name for name, value in vars(Kernels).items() if isinstance(value, staticmethod))
 
 
 def kernels_for(device: torch.device) -> Kernels:
     """The kernels for a device. Raises ModelError for an override that does not exist."""
-    name = os.environ.get(OVERRIDE) or ("cpu" if device.type == "cpu" else "reference")
-    log.info("kernels: %s", name)
+    chosen = _overridden("cpu" if device.type == "cpu" else "reference")
+    faster = {}
+    for operation, name in chosen.items():
+        twin = getattr(_module(name), operation, None)
+        if twin is not None:
+            faster[operation] = twin
+    log.info("kernels: %s", ", ".join(sorted({*chosen.values()})))
+    return Kernels(faster)
+
+
+def _overridden(default: str) -> dict[str, str]:
+    """The set that each operation is taken from."""
+    chosen = dict.fromkeys(OPERATIONS, default)
+    for part in filter(None, os.environ.get(OVERRIDE, "").split(",")):
+        operation, _, name = part.strip().rpartition("=")
+        if name not in SETS or (operation and operation not in chosen):
+            raise ModelError(f"{OVERRIDE}: sets are {', '.join(SETS)}; {part!r} is not known")
+        chosen.update({operation: name} if operation else dict.fromkeys(OPERATIONS, name))
+    return chosen
+
+
+def _module(name: str) -> ModuleType:
     if name == "reference":
         return reference
-    if name == "cpu":
-        from clover_engine.kernels import cpu
+    from clover_engine.kernels import cpu
 
-        return cpu
-    raise ModelError(f"{OVERRIDE} is cpu or reference, not {name!r}")
+    return cpu

@@ -1,4 +1,4 @@
-"""Every fused operation in plain torch: the definition its faster twins are tested against.
+"""int8 activations, and the small operations that stand between the products of the CPU path.
 
 `Rows` are activations as unsigned bytes around 128, with one float32 scale a row: row i of x is
 `(bytes[i] - 128) * scale[i] / 127`. One scale for the whole tensor would make a row's result depend
