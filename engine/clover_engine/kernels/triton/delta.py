@@ -1,0 +1,222 @@
+"""Gated DeltaNet: commits and prefill. Definitions: `reference.delta`.
+
+A program keeps some value columns of one head's state in registers from the first row to the last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from clover_engine.kernels.reference import Gates
+
+_RECURRENT = {"V": 32, "num_warps": 4, "num_stages": 2}
+_CHUNKED = {"V": 32, "C": 32, "num_warps": 4, "num_stages": 1}
+_GATES = 256  # values a program computes
+
+
+def gdn_gates(
+    a: torch.Tensor, b: torch.Tensor, a_log: torch.Tensor, dt_bias: torch.Tensor
+) -> Gates:
+    """As `reference.gdn_gates`."""
+    a, b = a.contiguous(), b.contiguous()
+    decay = torch.empty(a.shape, dtype=torch.float32, device=a.device)
+    beta = torch.empty(a.shape, dtype=torch.float32, device=a.device)
+    total, heads = a.numel(), a_log.shape[0]
+    _gates[(triton.cdiv(total, _GATES),)](
+        a, b, a_log, dt_bias, decay, beta, total, heads, BLOCK=_GATES, num_warps=4
+    )
+    return Gates(decay, beta)
+
+
+def gdn_commit(
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    gates: Gates,
+    state: torch.Tensor,
+) -> torch.Tensor:
+    """As `reference.gdn_commit`."""
+    return _committed(_commit, _RECURRENT, queries, keys, values, gates, state)
+
+
+def gdn_prefill(
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    gates: Gates,
+    state: torch.Tensor,
+) -> torch.Tensor:
+    """As `reference.gdn_prefill`, in chunks of 32 rows, whose deltas are solved row by row: the
+    inverse by doubling would be faster, and wrong where keys repeat."""
+    return _committed(_prefill, _CHUNKED, queries, keys, values, gates, state)
+
+
+def _committed(
+    kernel: Any,
+    tile: dict[str, int],
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    gates: Gates,
+    state: torch.Tensor,
+) -> torch.Tensor:
+    rows, heads, width = values.shape
+    out = torch.empty(values.shape, dtype=torch.float32, device=values.device)
+    kernel[(heads, triton.cdiv(width, tile["V"]))](
+        queries,
+        keys,
+        values,
+        gates.decay,
+        gates.beta,
+        state,
+        out,
+        queries.stride(0),
+        keys.stride(0),
+        values.stride(0),
+        rows,
+        heads,
+        queries.shape[2],
+        width,
+        queries.shape[2] ** -0.5,
+        GROUPS=heads // keys.shape[1],
+        D=triton.next_power_of_2(queries.shape[2]),
+        **tile,
+    )
+    return out
+
+
+@triton.jit
+def _gates(a, b, a_log, dt_bias, decay, beta, total, heads, BLOCK: tl.constexpr):
+    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = place < total
+    head = place % heads
+    raw = tl.load(a + place, inside, 0.0).to(tl.float32)
+    raw += tl.load(dt_bias + head, inside, 0.0).to(tl.float32)
+    rate = tl.exp(tl.load(a_log + head, inside, 0.0).to(tl.float32))
+    # log(1 + e^x), which is x beyond what float32 tells apart, and e^x below
+    small = tl.exp(-tl.abs(raw))
+    series = small * (1 - small * (0.5 - small * (1.0 / 3)))
+    soft = tl.maximum(raw, 0.0) + tl.where(small < 0.01, series, tl.log(1 + small))
+    tl.store(decay + place, -rate * soft, inside)
+    tl.store(beta + place, tl.sigmoid(tl.load(b + place, inside, 0.0).to(tl.float32)), inside)
+
+
+@triton.jit
+def unit(x, axis: tl.constexpr):
+    """x divided by its length along an axis."""
+    return x * tl.rsqrt(tl.sum(x * x, axis, keep_dims=True) + 1e-6)
+
+
+@triton.jit
+def _commit(
+    queries,
+    keys,
+    values,
+    decay,
+    beta,
+    state,
+    out,
+    q_stride,
+    k_stride,
+    v_stride,
+    rows,
+    heads,
+    width,
+    v_width,
+    scale,
+    GROUPS: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
+):
+    head = tl.program_id(0)
+    d = tl.arange(0, D)
+    v = tl.program_id(1) * V + tl.arange(0, V)
+    in_d, in_v = d < width, v < v_width
+    at = state + (head * width + d[:, None]).to(tl.int64) * v_width + v[None, :]
+    held = tl.load(at, in_d[:, None] & in_v[None, :], 0.0)
+    key_at = (head // GROUPS) * width + d
+    for _ in range(rows):
+        q = unit(tl.load(queries + key_at, in_d, 0.0).to(tl.float32), 0) * scale
+        k = unit(tl.load(keys + key_at, in_d, 0.0).to(tl.float32), 0)
+        value = tl.load(values + head * v_width + v, in_v, 0.0).to(tl.float32)
+        held *= tl.exp(tl.load(decay + head))
+        known = tl.sum(held * k[:, None], 0)
+        delta = tl.load(beta + head) * (value - known)
+        held += k[:, None] * delta[None, :]
+        tl.store(out + head * v_width + v, tl.sum(held * q[:, None], 0), in_v)
+        queries += q_stride
+        keys += k_stride
+        values += v_stride
+        decay += heads
+        beta += heads
+        out += heads * v_width
+    tl.store(at, held, in_d[:, None] & in_v[None, :])
+
+
+@triton.jit
+def _prefill(
+    queries,
+    keys,
+    values,
+    decay,
+    beta,
+    state,
+    out,
+    q_stride,
+    k_stride,
+    v_stride,
+    rows,
+    heads,
+    width,
+    v_width,
+    scale,
+    GROUPS: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
+    C: tl.constexpr,
+):
+    head = tl.program_id(0)
+    d = tl.arange(0, D)
+    v = tl.program_id(1) * V + tl.arange(0, V)
+    c = tl.arange(0, C)
+    in_d, in_v = d < width, v < v_width
+    at = state + (head * width + d[:, None]).to(tl.int64) * v_width + v[None, :]
+    held = tl.load(at, in_d[:, None] & in_v[None, :], 0.0)
+    key_at = (head // GROUPS) * width + d
+    for first in range(0, rows, C):
+        row = (first + c).to(tl.int64)
+        inside = first + c < rows
+        mask = inside[:, None] & in_d[None, :]
+        q = tl.load(queries + row[:, None] * q_stride + key_at[None, :], mask, 0.0).to(tl.float32)
+        k = tl.load(keys + row[:, None] * k_stride + key_at[None, :], mask, 0.0).to(tl.float32)
+        q, k = unit(q, 1) * scale, unit(k, 1)
+        v_at = values + row[:, None] * v_stride + head * v_width + v[None, :]
+        value = tl.load(v_at, inside[:, None] & in_v[None, :], 0.0).to(tl.float32)
+        # rows past the end neither decay nor write
+        share = tl.load(beta + row * heads + head, inside, 0.0)
+        total = tl.cumsum(tl.load(decay + row * heads + head, inside, 0.0), 0)
+        apart = total[:, None] - total[None, :]
+        apart = tl.exp(tl.where(c[:, None] >= c[None, :], apart, float("-inf")))
+        mixing = tl.dot(k, tl.trans(k), input_precision="tf32x3") * apart * share[:, None]
+        grown = tl.exp(total)[:, None]
+        known = tl.dot(k, held, input_precision="tf32x3")
+        delta = share[:, None] * (value - grown * known)
+        for i in range(1, C):
+            # row i of `mixing`, as a column; only rows before i count
+            line = tl.sum(tl.where(c[:, None] == i, mixing, 0.0), 0)
+            line = tl.where(c < i, line, 0.0)
+            done = tl.sum(line[:, None] * delta, 0)
+            delta -= tl.where(c[:, None] == i, done[None, :], 0.0)
+        seen = tl.dot(q, tl.trans(k), input_precision="tf32x3") * apart
+        read = grown * tl.dot(q, held, input_precision="tf32x3")
+        read += tl.dot(seen, delta, input_precision="tf32x3")
+        o_at = out + (row[:, None] * heads + head) * v_width + v[None, :]
+        tl.store(o_at, read, inside[:, None] & in_v[None, :])
+        whole = tl.sum(tl.where(c == C - 1, total, 0.0), 0)
+        left = tl.exp(whole - total)[:, None]
+        held = held * tl.exp(whole) + tl.dot(tl.trans(k * left), delta, input_precision="tf32x3")
+    tl.store(at, held, in_d[:, None] & in_v[None, :])
