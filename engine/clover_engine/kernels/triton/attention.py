@@ -65,7 +65,7 @@ def block_attention(
         D=triton.next_power_of_2(width),
         **_TILE,
     )
-    _merge[(rows * heads,)](
+    _merge_shares[(rows * heads,)](
         parts,
         largest,
         weights,
@@ -206,7 +206,7 @@ def _seen(
 
 
 @triton.jit
-def _merge(
+def _merge_shares(
     parts, largest, weights, out, lines, width, shares, SHARES: tl.constexpr, D: tl.constexpr
 ):
     line = tl.program_id(0).to(tl.int64)

@@ -85,7 +85,7 @@ def _merged(found: _Found) -> Confidence:
     rows, pieces = found[0].shape
     tokens = torch.empty(rows, dtype=torch.int64, device=found[0].device)
     numbers = torch.empty(4, rows, dtype=torch.float32, device=found[0].device)
-    _merge[(rows,)](
+    _merge_pieces[(rows,)](
         *found,
         tokens,
         *numbers,
@@ -181,7 +181,7 @@ def _leave(score, first, place, inside, best, tokens, totals, moments):
 
 
 @triton.jit
-def _merge(
+def _merge_pieces(
     best,
     tokens,
     totals,

@@ -1,6 +1,7 @@
 """Gated DeltaNet: commits and prefill. Definitions: `reference.delta`.
 
-A program keeps some value columns of one head's state in registers from the first row to the last.
+A program owns some value columns of one head's state from the first row to the last: committed
+rows find it in registers, chunks of a prompt in memory, a few rows of it at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import triton.language as tl
 from clover_engine.kernels.reference import Gates
 
 _RECURRENT = {"V": 32, "num_warps": 4, "num_stages": 2}
-_CHUNKED = {"V": 32, "C": 32, "num_warps": 4, "num_stages": 1}
+_CHUNKED = {"V": 32, "C": 16, "STEP": 32, "num_warps": 4, "num_stages": 1}
 _GATES = 256  # values a program computes
 
 
@@ -50,7 +51,7 @@ def gdn_prefill(
     gates: Gates,
     state: torch.Tensor,
 ) -> torch.Tensor:
-    """As `reference.gdn_prefill`, in chunks of 32 rows, whose deltas are solved row by row: the
+    """As `reference.gdn_prefill`, in chunks of 16 rows, whose deltas are solved row by row: the
     inverse by doubling would be faster, and wrong where keys repeat."""
     return _committed(_prefill, _CHUNKED, queries, keys, values, gates, state)
 
@@ -178,45 +179,104 @@ def _prefill(
     D: tl.constexpr,
     V: tl.constexpr,
     C: tl.constexpr,
+    STEP: tl.constexpr,
 ):
     head = tl.program_id(0)
-    d = tl.arange(0, D)
     v = tl.program_id(1) * V + tl.arange(0, V)
     c = tl.arange(0, C)
-    in_d, in_v = d < width, v < v_width
-    at = state + (head * width + d[:, None]).to(tl.int64) * v_width + v[None, :]
-    held = tl.load(at, in_d[:, None] & in_v[None, :], 0.0)
-    key_at = (head // GROUPS) * width + d
+    in_v = v < v_width
+    queries += (head // GROUPS) * width
+    keys += (head // GROUPS) * width
+    state += head.to(tl.int64) * width * v_width
     for first in range(0, rows, C):
         row = (first + c).to(tl.int64)
         inside = first + c < rows
-        mask = inside[:, None] & in_d[None, :]
-        q = tl.load(queries + row[:, None] * q_stride + key_at[None, :], mask, 0.0).to(tl.float32)
-        k = tl.load(keys + row[:, None] * k_stride + key_at[None, :], mask, 0.0).to(tl.float32)
-        q, k = unit(q, 1) * scale, unit(k, 1)
-        v_at = values + row[:, None] * v_stride + head * v_width + v[None, :]
-        value = tl.load(v_at, inside[:, None] & in_v[None, :], 0.0).to(tl.float32)
+        q_rows, k_rows = queries + row * q_stride, keys + row * k_stride
+        seen, mixing, read, known, k_root = products(
+            q_rows, k_rows, state, inside, v, in_v, width, v_width, scale, True, C, D, V, STEP
+        )
         # rows past the end neither decay nor write
         share = tl.load(beta + row * heads + head, inside, 0.0)
         total = tl.cumsum(tl.load(decay + row * heads + head, inside, 0.0), 0)
         apart = total[:, None] - total[None, :]
         apart = tl.exp(tl.where(c[:, None] >= c[None, :], apart, float("-inf")))
-        mixing = tl.dot(k, tl.trans(k), input_precision="tf32x3") * apart * share[:, None]
+        v_at = values + row[:, None] * v_stride + head * v_width + v[None, :]
+        value = tl.load(v_at, inside[:, None] & in_v[None, :], 0.0).to(tl.float32)
         grown = tl.exp(total)[:, None]
-        known = tl.dot(k, held, input_precision="tf32x3")
-        delta = share[:, None] * (value - grown * known)
-        for i in range(1, C):
-            # row i of `mixing`, as a column; only rows before i count
-            line = tl.sum(tl.where(c[:, None] == i, mixing, 0.0), 0)
-            line = tl.where(c < i, line, 0.0)
-            done = tl.sum(line[:, None] * delta, 0)
-            delta -= tl.where(c[:, None] == i, done[None, :], 0.0)
-        seen = tl.dot(q, tl.trans(k), input_precision="tf32x3") * apart
-        read = grown * tl.dot(q, held, input_precision="tf32x3")
-        read += tl.dot(seen, delta, input_precision="tf32x3")
+        delta = _solved(
+            mixing * apart * share[:, None], share[:, None] * (value - grown * known), C
+        )
+        read = tl.dot(seen * apart, delta, grown * read, input_precision="tf32x3")
         o_at = out + (row[:, None] * heads + head) * v_width + v[None, :]
         tl.store(o_at, read, inside[:, None] & in_v[None, :])
         whole = tl.sum(tl.where(c == C - 1, total, 0.0), 0)
-        left = tl.exp(whole - total)[:, None]
-        held = held * tl.exp(whole) + tl.dot(tl.trans(k * left), delta, input_precision="tf32x3")
-    tl.store(at, held, in_d[:, None] & in_v[None, :])
+        left = k_root * tl.exp(whole - total)
+        tl.debug_barrier()  # all threads have read the state that is moved on
+        for begin in range(0, D, STEP):
+            d = begin + tl.arange(0, STEP)
+            key_at = k_rows[None, :] + d[:, None]
+            key = tl.load(key_at, (d < width)[:, None] & inside[None, :], 0.0).to(tl.float32)
+            at = state + d[:, None] * v_width + v[None, :]
+            mask = (d < width)[:, None] & in_v[None, :]
+            held = tl.load(at, mask, 0.0) * tl.exp(whole)
+            held = tl.dot(key * left[None, :], delta, held, input_precision="tf32x3")
+            tl.store(at, held, mask)
+        tl.debug_barrier()
+
+
+@triton.jit
+def _solved(mixing, delta, C: tl.constexpr):
+    """x of (1 + the part of mixing [C, C] below its diagonal) x = delta [C, V], row by row."""
+    c = tl.arange(0, C)
+    for i in range(1, C):
+        line = tl.sum(tl.where(c[:, None] == i, mixing, 0.0), 0)
+        done = tl.sum(tl.where(c < i, line, 0.0)[:, None] * delta, 0)
+        delta -= tl.where(c[:, None] == i, done[None, :], 0.0)
+    return delta
+
+
+@triton.jit
+def products(
+    q_rows,
+    k_rows,
+    state,
+    inside,
+    v,
+    in_v,
+    width,
+    v_width,
+    scale,
+    KEYS: tl.constexpr,
+    L: tl.constexpr,
+    D: tl.constexpr,
+    V: tl.constexpr,
+    STEP: tl.constexpr,
+):
+    """q k^T, k k^T, q S and k S of unit keys and scaled unit queries, and what k is divided by.
+    With KEYS false those of k with k and S stay 0. Some columns at a time: registers are few."""
+    seen = tl.zeros([L, L], tl.float32)
+    mixing = tl.zeros([L, L], tl.float32)
+    read = tl.zeros([L, V], tl.float32)
+    known = tl.zeros([L, V], tl.float32)
+    q_square = tl.zeros([L], tl.float32)
+    k_square = tl.zeros([L], tl.float32)
+    for first in range(0, D, STEP):
+        d = first + tl.arange(0, STEP)
+        mask = inside[:, None] & (d < width)[None, :]
+        q = tl.load(q_rows[:, None] + d[None, :], mask, 0.0).to(tl.float32)
+        k = tl.load(k_rows[:, None] + d[None, :], mask, 0.0).to(tl.float32)
+        held = tl.load(
+            state + d[:, None] * v_width + v[None, :], (d < width)[:, None] & in_v[None, :], 0.0
+        )
+        seen = tl.dot(q, tl.trans(k), seen, input_precision="tf32x3")
+        read = tl.dot(q, held, read, input_precision="tf32x3")
+        if KEYS:
+            mixing = tl.dot(k, tl.trans(k), mixing, input_precision="tf32x3")
+            known = tl.dot(k, held, known, input_precision="tf32x3")
+        q_square += tl.sum(q * q, 1)
+        k_square += tl.sum(k * k, 1)
+    q_root = tl.rsqrt(q_square + 1e-6) * scale
+    k_root = tl.rsqrt(k_square + 1e-6)
+    seen *= q_root[:, None] * k_root[None, :]
+    mixing *= k_root[:, None] * k_root[None, :]
+    return seen, mixing, read * q_root[:, None], known * k_root[:, None], k_root

@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from clover_engine.kernels.reference import Gates, History, Readout
+from clover_engine.kernels.triton.delta import products
 from clover_engine.kernels.triton.norms import gated
 
 _TILE = {"STEP": 32, "num_warps": 4, "num_stages": 1}
@@ -112,7 +113,7 @@ def _gdn_block(
     inside, in_v = row < rows, v < v_width
     q_rows = queries + row * q_stride + (head // GROUPS) * width
     k_rows = keys + row * k_stride + (head // GROUPS) * width
-    similar, read, said = _products(
+    similar, _, read, said, _ = products(
         q_rows,
         k_rows,
         state + head.to(tl.int64) * width * v_width,
@@ -157,46 +158,3 @@ def _gdn_block(
     normed = gated(mixed * root[:, None], scale[None, :], gate, out.dtype.element_ty)
     at = out + (row[:, None] * heads + head) * v_width + v[None, :]
     tl.store(at, normed, inside[:, None] & in_v[None, :])
-
-
-@triton.jit
-def _products(
-    q_rows,
-    k_rows,
-    state,
-    inside,
-    v,
-    in_v,
-    width,
-    v_width,
-    scale,
-    DELTA: tl.constexpr,
-    L: tl.constexpr,
-    D: tl.constexpr,
-    V: tl.constexpr,
-    STEP: tl.constexpr,
-):
-    """q k^T, q S and, if asked, k S of unit q and k, some columns of them at a time."""
-    similar = tl.zeros([L, L], tl.float32)
-    read = tl.zeros([L, V], tl.float32)
-    said = tl.zeros([L, V], tl.float32)
-    q_square = tl.zeros([L], tl.float32)
-    k_square = tl.zeros([L], tl.float32)
-    for first in range(0, D, STEP):
-        d = first + tl.arange(0, STEP)
-        mask = inside[:, None] & (d < width)[None, :]
-        q = tl.load(q_rows[:, None] + d[None, :], mask, 0.0).to(tl.float32)
-        k = tl.load(k_rows[:, None] + d[None, :], mask, 0.0).to(tl.float32)
-        held = tl.load(
-            state + d[:, None] * v_width + v[None, :], (d < width)[:, None] & in_v[None, :], 0.0
-        )
-        similar = tl.dot(q, tl.trans(k), similar, input_precision="tf32x3")
-        read = tl.dot(q, held, read, input_precision="tf32x3")
-        if DELTA:
-            said = tl.dot(k, held, said, input_precision="tf32x3")
-        q_square += tl.sum(q * q, 1)
-        k_square += tl.sum(k * k, 1)
-    q_root = tl.rsqrt(q_square + 1e-6) * scale
-    k_root = tl.rsqrt(k_square + 1e-6)
-    similar *= q_root[:, None] * k_root[None, :]
-    return similar, read * q_root[:, None], said * k_root[:, None]
