@@ -62,11 +62,10 @@ class Maker:
         scales = torch.full(
             (*size[:-1], groups),
             size[-1] ** -0.5 / 2 ** (self.bits - 2),
-            dtype=torch.float16,
+            dtype=torch.bfloat16,
             device=self.device,
         )
-        bits = 4 if self.bits == 4 else 8
-        return Quantised(values, scales, None, bits, group, size[-1])
+        return Quantised(values, scales, None, 4 if self.bits == 4 else 8, group, size[-1])
 
 
 def cases(shape: Shape, make: Maker, rows: int, prefix: int) -> list[Case]:
@@ -177,7 +176,7 @@ def _touched(shape: Shape, make: Maker, rows: int, routing: Routing) -> float:
     """The experts that are read: counted where there is a routing, else expected."""
     if make.device.type == "meta":
         return shape.touched(rows)
-    return float(routing.experts.unique().numel())
+    return float(len(set(routing.experts.flatten().tolist())))
 
 
 def _attention(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:

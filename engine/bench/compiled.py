@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import triton
@@ -84,7 +84,7 @@ class _Target:
         return self._target
 
     def get_current_device(self) -> int:
-        return self._target.arch
+        return int(self._target.arch)
 
     def get_current_stream(self, device: int) -> int:
         return 0
@@ -101,7 +101,7 @@ def _compiling(arch: int) -> Iterator[list[tuple[str, Any, int]]]:
         kernel = launch(self, *args, grid=grid, warmup=True, **options)
         kernels.append((self.__name__, kernel, options.get("BITS", 0)))
 
-    driver.set_active(_Target(arch))
+    driver.set_active(cast(Any, _Target(arch)))
     JITFunction.run = compile_only
     try:
         yield kernels

@@ -234,6 +234,15 @@ def load_engine(
 ) -> LocalEngine:
     """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
     device = _prepare(threads)
+    try:
+        return _load(folder, model, precision, device)
+    except torch.OutOfMemoryError as error:
+        reason = str(error).partition(". ")[0]
+        log.warning("%s does not fit on %s: running on the CPU (%s)", model, device, reason)
+    return _load(folder, model, precision, torch.device("cpu"))
+
+
+def _load(folder: Path, model: str, precision: str, device: torch.device) -> LocalEngine:
     adapter = files("clover_engine").joinpath("adapters", f"{model}-block.safetensors")
     if precision == "int8" and device.type != "cpu":
         log.info("int8 kernels are for CPUs: running bf16 on %s", device)

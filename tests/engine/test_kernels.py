@@ -193,7 +193,6 @@ def test_the_kernels_are_chosen_by_device_and_override(monkeypatch: pytest.Monke
     monkeypatch.delenv(OVERRIDE, raising=False)
     assert kernels_for(on_cpu).to_rows is cpu.to_rows
     assert kernels_for(on_cpu).route is reference.route  # no twin of its own
-    assert kernels_for(torch.device("cuda")).to_rows is reference.to_rows
     monkeypatch.setenv(OVERRIDE, "reference")
     assert kernels_for(on_cpu).to_rows is reference.to_rows
     monkeypatch.setenv(OVERRIDE, "cpu, to_rows=reference")

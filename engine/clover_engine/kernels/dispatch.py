@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import torch
 
 from clover_engine.errors import ModelError
 from clover_engine.kernels import reference
+from clover_engine.kernels.fallback import Fallback, why_not
 
 log = logging.getLogger(__name__)
 
 OVERRIDE = "CLOVER_WRITE_KERNELS"  # a set's name for all, or "route=reference,linear=triton"
-SETS = ("cpu", "reference")
+SETS = ("cpu", "triton", "reference")
 
 
 class Kernels:
@@ -56,14 +58,25 @@ OPERATIONS = tuple(name for name, value in vars(Kernels).items() if isinstance(v
 
 def kernels_for(device: torch.device) -> Kernels:
     """The kernels for a device. Raises ModelError for an override that does not exist."""
-    chosen = _overridden("cpu" if device.type == "cpu" else "reference")
-    faster = {}
-    for operation, name in chosen.items():
-        twin = getattr(_module(name), operation, None)
-        if twin is not None:
-            faster[operation] = twin
-    log.info("kernels: %s", ", ".join(sorted({*chosen.values()})))
+    chosen = _overridden(_best(device))
+    sets = {name: _operations(name) for name in {*chosen.values()}}
+    faster = {
+        operation: sets[name][operation]
+        for operation, name in chosen.items()
+        if operation in sets[name]
+    }
+    log.info("kernels on %s: %s", device.type, _described(faster, chosen))
     return Kernels(faster)
+
+
+def _best(device: torch.device) -> str:
+    if device.type == "cpu":
+        return "cpu"
+    reason = why_not(device)
+    if reason is None:
+        return "triton"
+    log.warning("kernels: definitions in torch instead of Triton's: %s", reason)
+    return "reference"
 
 
 def _overridden(default: str) -> dict[str, str]:
@@ -77,9 +90,27 @@ def _overridden(default: str) -> dict[str, str]:
     return chosen
 
 
-def _module(name: str) -> ModuleType:
-    if name == "reference":
-        return reference
-    from clover_engine.kernels import cpu
+def _operations(name: str) -> dict[str, Callable[..., Any]]:
+    """What a set has twins of."""
+    match name:
+        case "cpu":
+            from clover_engine.kernels import cpu
 
-    return cpu
+            return {key: value for key, value in vars(cpu).items() if key in OPERATIONS}
+        case "triton":
+            if importlib.util.find_spec("triton") is None:
+                raise ModelError(f"{OVERRIDE} asks for triton, which is not installed")
+            from clover_engine.kernels import triton
+
+            twins = {key: value for key, value in vars(triton).items() if key in OPERATIONS}
+            return {key: Fallback(twin, getattr(reference, key)) for key, twin in twins.items()}
+        case _:
+            return {}
+
+
+def _described(faster: Mapping[str, object], chosen: Mapping[str, str]) -> str:
+    """Which sets operations come from, and how many have no twin there."""
+    counts = Counter(chosen[operation] for operation in faster)
+    rest = len(OPERATIONS) - len(faster)
+    parts = [f"{count} from {name}" for name, count in sorted(counts.items())]
+    return ", ".join([*parts, f"{rest} by their definition"] if rest else parts)

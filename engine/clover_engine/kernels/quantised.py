@@ -11,8 +11,7 @@ from torch.nn import functional
 Bits: TypeAlias = Literal[4, 8]
 GROUP = 128  # columns that share a scale; 64 costs 3 % more memory and errs a little less
 
-_LARGEST_SCALE = torch.finfo(torch.float16).max
-_SMALLEST_SCALE = 2.0**-24  # the smallest float16 above zero
+_SMALLEST_SCALE = 1e-30  # a group of zeros has no scale of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Quantised:
     values  uint8 [..., N, G * group * bits / 8], G = ceil(K / group): a level a byte for 8 bits;
             for 4 bits, byte j of a group holds column j of the group in its low half and column
             j + group / 2 in its high half, so that both halves are read as runs.
-    scales  float16 [..., N, G].
+    scales  bfloat16 [..., N, G]: float16 would lose those of small weights.
     zeros   uint8 [..., N, G], or None for symmetric weights, whose zero is 2 ** (bits - 1).
     columns K; what lies behind it in the last group stands for 0.
     """
@@ -104,7 +103,7 @@ def quantise(
 
     Symmetric: the largest value of a group is level 2 ** (bits - 1) - 1 above or below the middle.
     With zero points the levels span smallest to largest value, 0 among them. Raises ValueError for
-    weights that are not finite or beyond what a float16 scale reaches.
+    weights that are not finite.
     """
     if group % 2:
         raise ValueError(f"a group is an even number of columns, not {group}")
@@ -131,9 +130,10 @@ def dense(weight: Weight, dtype: torch.dtype = torch.float32) -> torch.Tensor:
 
 
 def _scales(exact: torch.Tensor) -> torch.Tensor:
-    if not bool((exact <= _LARGEST_SCALE).all()):
-        raise ValueError("weights are not finite, or too large to be quantised")
-    return exact.clamp_min(_SMALLEST_SCALE).to(torch.float16)
+    scales = exact.clamp_min(_SMALLEST_SCALE).to(torch.bfloat16)
+    if not bool(scales.isfinite().all()):
+        raise ValueError("weights that are not finite cannot be quantised")
+    return scales
 
 
 def _packed(levels: torch.Tensor, bits: Bits) -> torch.Tensor:

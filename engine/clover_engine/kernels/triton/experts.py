@@ -18,9 +18,9 @@ from clover_engine.kernels.reference import Sorted
 from clover_engine.kernels.triton.weights import rows_times, stored
 
 _ROWS = 16
-_GATE_UP = {"M": _ROWS, "N": 32, "num_warps": 4, "num_stages": 4}
-_DOWN = {"M": _ROWS, "N": 64, "num_warps": 4, "num_stages": 4}
-_LINEAR = {"M": _ROWS, "N": 32, "num_warps": 4, "num_stages": 4}
+_GATE_UP = {"M": _ROWS, "N": 32, "num_warps": 4, "num_stages": 3}
+_DOWN = {"M": _ROWS, "N": 64, "num_warps": 4, "num_stages": 3}
+_LINEAR = {"M": _ROWS, "N": 32, "num_warps": 4, "num_stages": 3}
 _SUMMED = 256  # columns a program sums over a row's experts
 
 
