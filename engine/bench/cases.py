@@ -27,11 +27,11 @@ class Case:
     """One operation at one shape."""
 
     name: str
-    count: int  # calls in a step, or in a commit
+    step: int  # calls in a denoise step
+    commit: int  # calls in the pass that commits a finished block
     bytes: float  # read and written at least, weights of untouched experts left out
     operations: float  # multiplications and additions
     run: Callable[[Kernels], object]
-    commits: bool = False  # of the commit of a finished block, not of a denoise step
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ def _norms(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     yield Case(
         "add_rms_norm",
         2 * shape.layers,
+        2 * shape.layers,
         size,
         5 * x.numel(),
         lambda k: k.add_rms_norm(x, kept, weight, EPS),
@@ -89,6 +90,7 @@ def _norms(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     scale = make.rows(shape.head_width)
     yield Case(
         "rms_norm q, k",
+        shape.attention_layers,
         shape.attention_layers,
         2 * heads.nbytes,
         4 * heads.numel(),
@@ -113,11 +115,12 @@ def _linears(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case
     for name, outs, ins, count in sizes:
         x, weight = make.rows(rows, ins), make.weight(outs, ins, group=shape.group)
         size = x.nbytes + weight.nbytes + rows * outs * x.itemsize
-        yield Case(f"linear {name}", count, size, 2 * rows * outs * ins, _linear(x, weight))
+        yield Case(f"linear {name}", count, count, size, 2 * rows * outs * ins, _linear(x, weight))
     # the router stays dense: what it chooses must not be rounded
     x, router = make.rows(rows, shape.hidden), make.rows(shape.experts + 1, shape.hidden)
     yield Case(
         "linear router",
+        shape.layers,
         shape.layers,
         x.nbytes + router.nbytes,
         2 * rows * router.numel(),
@@ -135,6 +138,7 @@ def _experts(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case
     yield Case(
         "route",
         layers,
+        layers,
         logits.nbytes + 8 * pairs,
         4 * logits.numel(),
         lambda k: k.route(logits, shape.top),
@@ -142,6 +146,7 @@ def _experts(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case
     routing = reference.route(logits, shape.top)
     yield Case(
         "sort_pairs",
+        layers,
         layers,
         8 * pairs + 4 * shape.experts,
         pairs * pairs,
@@ -159,12 +164,14 @@ def _experts(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case
     yield Case(
         "expert_gate_up",
         layers,
+        layers,
         share * up.nbytes + x.nbytes + hidden.nbytes,
         2 * products,
         lambda k: k.expert_gate_up(x, up, order),
     )
     yield Case(
         "expert_down",
+        layers,
         layers,
         share * down.nbytes + x.nbytes + hidden.nbytes,
         products,
@@ -194,11 +201,11 @@ def _attention(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Ca
     for causal in (False, True):
         yield Case(
             "block_attention, causal" if causal else "block_attention",
-            shape.attention_layers,
+            0 if causal else shape.attention_layers,
+            shape.attention_layers if causal else 0,
             size,
             operations,
             _attend(queries, keys, values, held, starts, scale, causal),
-            commits=causal,
         )
 
 
@@ -223,22 +230,24 @@ def _delta(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     yield Case(
         "block_convolution",
         layers,
+        0,
         size + right.nbytes,
         2 * u.numel() * (2 * shape.taps - 1),
         lambda k: k.block_convolution(u, kept, taps, right),
     )
     yield Case(
         "causal_convolution",
+        0,
         layers,
         size + kept.nbytes,
         2 * u.numel() * shape.taps,
         lambda k: k.causal_convolution(u, kept, taps),
-        commits=True,
     )
     a, b = make.rows(2, rows, heads)
     a_log, bias = make.wide(2, heads)
     yield Case(
         "gdn_gates",
+        layers,
         layers,
         2 * a.nbytes + 8 * a.numel(),
         8 * a.numel(),
@@ -253,6 +262,7 @@ def _delta(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     yield Case(
         "gdn_block",
         layers,
+        0,
         size + z.nbytes + state.nbytes,
         2 * rows * heads * width * (width + 2 * rows),
         lambda k: k.gdn_block(
@@ -263,27 +273,27 @@ def _delta(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     operations = 8 * rows * heads * width * width
     yield Case(
         "gdn_commit",
+        0,
         layers,
         size,
         operations,
         lambda k: k.gdn_commit(queries, keys, values, gates, state),
-        commits=True,
     )
     yield Case(
         "gdn_prefill",
         0,
+        0,
         size,
         operations,
         lambda k: k.gdn_prefill(queries, keys, values, gates, state),
-        commits=True,
     )
     yield Case(
         "gated_rms_norm",
+        0,
         layers,
         3 * z.nbytes,
         8 * z.numel(),
         lambda k: k.gated_rms_norm(values, z, norm, EPS),
-        commits=True,
     )
 
 
@@ -296,12 +306,14 @@ def _head(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     yield Case(
         "head_confidence",
         1,
+        0,
         hidden.nbytes + weight.nbytes + allowed.nbytes,
         operations,
         lambda k: k.head_confidence(hidden, weight, allowed),
     )
     yield Case(
         "confidence",
+        0,
         0,
         logits.nbytes + allowed.nbytes,
         8 * logits.numel(),
@@ -314,6 +326,7 @@ def _head(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     yield Case(
         "threshold_commit",
         1,
+        0,
         3 * tokens.nbytes,
         4 * rows,
         lambda k: k.threshold_commit(tokens, found, MASK, 0.95),

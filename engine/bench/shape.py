@@ -35,6 +35,16 @@ class Shape:
         """Columns of the convolution: queries, keys and values of Gated DeltaNet."""
         return (2 * self.key_heads + self.value_heads) * self.delta_width
 
+    @property
+    def parameters(self) -> int:
+        """Of the layers, the embedding and the head; norms and other small parts left out."""
+        value_width, head_width = self.value_heads * self.delta_width, self.heads * self.head_width
+        delta = self.channels + 2 * value_width + 2 * self.value_heads
+        attention = 3 * head_width + 2 * self.kv_heads * self.head_width
+        experts = 3 * (self.experts + 1) * self.expert_width + self.experts + 1
+        columns = self.delta_layers * delta + self.attention_layers * attention
+        return self.hidden * (columns + self.layers * experts + 2 * self.vocabulary)
+
     def touched(self, rows: int) -> float:
         """How many experts `rows` rows reach in a layer, if each chooses evenly."""
         return self.experts * (1 - (1 - self.top / self.experts) ** rows)
