@@ -23,6 +23,9 @@ test: check model ## everything: `check`, then the slow tests and those on the r
 bench: model ## HumanEval-Infilling, every 10th single-line task: DATA=path PEER="--peer-bin … --peer-gguf …"
 	$(BIN)/clover-write bench hei $(if $(DATA),--data $(DATA)) --kind single-line --every 10 $(PEER)
 
+gpu: $(INSTALLED) ## measure the kernels and a whole step of a synthetic Clover-35B on the card at hand (< 8 minutes)
+	$(BIN)/python -m bench.gpu
+
 recording: model ## draw docs/watch.svg: a completion while it is written
 	$(BIN)/python -m demo.record_watch
 
@@ -41,5 +44,5 @@ clients: ## the packages that tests/editors drives under Node (npm)
 clean: ## remove the virtual environment and all caches of the checkout
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis tests/editors/node/node_modules
 
-.PHONY: help demo check test bench recording model clients clean
+.PHONY: help demo check test bench gpu recording model clients clean
 .DEFAULT_GOAL := help

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,11 +61,15 @@ def built(arch: int) -> list[Built]:
     return sorted(found.values())
 
 
+def excess(rows: list[Built]) -> list[Built]:
+    """Kernels that spill into local memory or take more shared memory than their card has."""
+    return [row for row in rows if row.local or row.shared > CARDS[row.arch]]
+
+
 def table(rows: list[Built]) -> str:
     """One line a kernel, one group of columns a card."""
-    lines = [
-        "kernel               bits" + "".join(f" | sm_{arch}: reg  loc shared" for arch in CARDS)
-    ]
+    cards = "".join(f" | {f'sm_{arch} reg':>10} {'loc':>4} {'shared':>6}" for arch in CARDS)
+    lines = [f"triton {triton.__version__}", f"{'kernel':20} bits{cards}"]
     for kernel, bits in sorted({(row.kernel, row.bits) for row in rows}):
         cells = [row for row in rows if (row.kernel, row.bits) == (kernel, bits)]
         line = f"{kernel:20} {bits:4}"
@@ -125,13 +130,16 @@ def _measured(name: str, bits: int, arch: int, kernel: Any) -> Built:
 
 
 def main() -> None:
-    """Print the table; `--write` keeps it."""
-    options = argparse.ArgumentParser(prog="python -m bench.compiled", description=__doc__)
-    options.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
-    text = table([row for arch in CARDS for row in built(arch)])
-    print(text, end="")
-    if options.parse_args().write:
-        TABLE.write_text(text)
+    """Print the table, and fail if a kernel takes more than a card has."""
+    parser = argparse.ArgumentParser(prog="python -m bench.compiled", description=__doc__)
+    parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
+    write = parser.parse_args().write
+    rows = [row for arch in CARDS for row in built(arch)]
+    print(table(rows), end="")
+    if write:
+        TABLE.write_text(table(rows))
+    if too_large := excess(rows):
+        sys.exit("\n".join(f"too large: {row}" for row in too_large))
 
 
 if __name__ == "__main__":

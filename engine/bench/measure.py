@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -21,7 +21,8 @@ def seconds(run: Callable[[], object], device: torch.device) -> float:
     if device.type == "cuda":
         from triton.testing import do_bench
 
-        return float(do_bench(run, warmup=10, rep=40, return_mode="median")) / 1e3
+        milliseconds: Any = do_bench(run, warmup=10, rep=40, return_mode="median")
+        return float(milliseconds) / 1e3
     return passed(run, device, repeated=1)
 
 
@@ -48,8 +49,8 @@ def ceilings(device: torch.device, dtype: torch.dtype, tiny: bool) -> tuple[floa
 def worst_error(case: Case, kernels: Kernels) -> float:
     """The largest error against the definition in float64, in parts of its row's largest value;
     infinite where whole numbers differ or something is not finite."""
-    wanted = case.run(_Before(reference, _exact))
-    return _apart(case.run(_Before(kernels, _copied)), wanted)
+    wanted = case.run(cast(Kernels, _Before(reference, _exact)))
+    return _apart(case.run(cast(Kernels, _Before(kernels, _copied))), wanted)
 
 
 class _Before:

@@ -122,16 +122,16 @@ class SyntheticModel:
 
     def _read(self, kernels: Kernels, layer: Delta, x: torch.Tensor, commits: bool) -> torch.Tensor:
         shape, heads, width = self._shape, self._shape.value_heads, self._shape.delta_width
-        sizes = (shape.channels, heads * width, heads, heads)
-        u, z, b, a = kernels.linear(x, layer.inner).split(sizes, dim=1)
+        sizes = [shape.channels, heads * width, heads, heads]
+        u, z, b, a = torch.split(kernels.linear(x, layer.inner), sizes, dim=1)
         if commits:
             mixed = kernels.causal_convolution(u, layer.kept, layer.taps)
         else:
             mixed = kernels.block_convolution(u, layer.kept, layer.taps, layer.right)
         keys = shape.key_heads * width
-        parts = mixed.split((keys, keys, heads * width), dim=1)
-        q, k, v = (part.unflatten(1, (-1, width)) for part in parts)
-        z = z.unflatten(1, (-1, width))
+        parts = torch.split(mixed, [keys, keys, heads * width], dim=1)
+        q, k, v = (part.view(x.shape[0], -1, width) for part in parts)
+        z = z.view(x.shape[0], -1, width)
         gates = kernels.gdn_gates(a, b, layer.a_log, layer.dt_bias)
         if commits:
             out = kernels.gdn_commit(q, k, v, gates, layer.state)
@@ -147,11 +147,11 @@ class SyntheticModel:
         shape, rows = self._shape, x.shape[0]
         width, kv = shape.head_width, shape.kv_heads * shape.head_width
         wide = 2 * shape.heads * width
-        both, k, v = kernels.linear(x, layer.inner).split((wide, kv, kv), dim=1)
-        q, gate = both.unflatten(1, (shape.heads, 2 * width)).chunk(2, dim=2)
+        both, k, v = torch.split(kernels.linear(x, layer.inner), [wide, kv, kv], dim=1)
+        q, gate = both.view(rows, shape.heads, 2 * width).chunk(2, dim=2)
         q = self._turned(kernels.rms_norm(q, layer.query_norm, EPS))
-        k = self._turned(kernels.rms_norm(k.unflatten(1, (-1, width)), layer.key_norm, EPS))
-        v = v.unflatten(1, (-1, width))
+        k = self._turned(kernels.rms_norm(k.view(rows, -1, width), layer.key_norm, EPS))
+        v = v.view(rows, -1, width)
         starts = self._starts[rows]
         out = kernels.block_attention(q, k, v, layer.prefix, starts, width**-0.5, commits)
         return kernels.linear((out * gate.sigmoid()).reshape(rows, -1), layer.outer)
@@ -159,7 +159,7 @@ class SyntheticModel:
     def _turned(self, heads: torch.Tensor) -> torch.Tensor:
         """Heads [L, H, D] turned to their places in their first columns."""
         width, rows = self._shape.rotary_width, heads.shape[0]
-        part, rest = heads.split((width, heads.shape[2] - width), dim=2)
+        part, rest = torch.split(heads, [width, heads.shape[2] - width], dim=2)
         first, second = part.chunk(2, dim=2)
         across = torch.cat((-second, first), dim=2)
         return torch.cat((part * self._cos[:rows] + across * self._sin[:rows], rest), dim=2)

@@ -53,7 +53,7 @@ def recorded(step: Step, tokens: torch.Tensor) -> Callable[[], torch.Tensor]:
     if tokens.device.type != "cuda":
         return partial(step, tokens)
     before = tokens.clone()
-    stream = torch.cuda.Stream()
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
         for _ in range(_WARM_UPS):
