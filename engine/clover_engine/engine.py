@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from time import perf_counter
@@ -33,6 +34,7 @@ from clover_engine.choosing import choose
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
 from clover_engine.denoise import fill_hole
+from clover_engine.devices import best_device, load_on
 from clover_engine.diffusion import fill_by_diffusion
 from clover_engine.drafting import Drafter, Experience
 from clover_engine.end_head import EndHead, likelihoods, load_end_head, tapped
@@ -233,13 +235,7 @@ def load_engine(
     folder: Path, *, model: str, precision: str = "int8", threads: int = 0
 ) -> LocalEngine:
     """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
-    device = _prepare(threads)
-    try:
-        return _load(folder, model, precision, device)
-    except torch.OutOfMemoryError as error:
-        reason = str(error).partition(". ")[0]
-        log.warning("%s does not fit on %s: running on the CPU (%s)", model, device, reason)
-    return _load(folder, model, precision, torch.device("cpu"))
+    return load_on(_prepare(threads), partial(_load, folder, model, precision))
 
 
 def _load(folder: Path, model: str, precision: str, device: torch.device) -> LocalEngine:
@@ -263,7 +259,7 @@ def load_reference(gguf: Path, folder: Path, *, model: str, threads: int = 0) ->
 
 def _prepare(threads: int) -> torch.device:
     torch.set_num_threads(threads or min(8, physical_cores()))
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return best_device()
 
 
 def physical_cores() -> int:

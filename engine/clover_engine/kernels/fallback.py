@@ -38,11 +38,11 @@ class Fallback:
         self._fast: Callable[..., Any] | None = fast
         self._definition = definition
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
         if self._fast is None:
-            return self._definition(*inputs)
+            return self._definition(*inputs, **options)
         try:
-            return self._fast(*inputs)
+            return self._fast(*inputs, **options)
         except torch.OutOfMemoryError:
             raise  # no fault of the kernel's; its definition would need more
         except _launch_errors() as error:
@@ -52,7 +52,7 @@ class Fallback:
             log.warning("kernels: %s runs its definition: %s", self._definition.__name__, reason)
         # nothing has run yet: an error comes before the launch, so that no state was moved
         self._fast = None
-        return self._definition(*inputs)
+        return self._definition(*inputs, **options)
 
 
 def _launch_errors() -> tuple[type[Exception], ...]:
