@@ -70,7 +70,17 @@ class Maker:
 
 def cases(shape: Shape, make: Maker, rows: int, prefix: int) -> list[Case]:
     """All operations of a step over a block of `rows` behind `prefix` committed tokens."""
-    parts = (_norms, _linears, _experts, _attention, _delta, _head)
+    parts = (
+        _norms,
+        _linears,
+        _routing,
+        _experts,
+        _attention,
+        _convolutions,
+        _gates,
+        _delta,
+        _head,
+    )
     return [case for part in parts for case in part(shape, make, rows, prefix)]
 
 
@@ -132,9 +142,8 @@ def _linear(x: torch.Tensor, weight: Weight) -> Callable[[Kernels], object]:
     return lambda kernels: kernels.linear(x, weight)
 
 
-def _experts(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
-    logits = make.rows(rows, shape.experts)
-    pairs, layers, group = rows * shape.top, shape.layers, shape.group
+def _routing(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
+    logits, pairs, layers = make.rows(rows, shape.experts), rows * shape.top, shape.layers
     yield Case(
         "route",
         layers,
@@ -143,20 +152,24 @@ def _experts(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case
         4 * logits.numel(),
         lambda k: k.route(logits, shape.top),
     )
-    routing = reference.route(logits, shape.top)
+    experts = reference.route(logits, shape.top).experts
     yield Case(
         "sort_pairs",
         layers,
         layers,
         8 * pairs + 4 * shape.experts,
         pairs * pairs,
-        lambda k: k.sort_pairs(routing.experts, shape.experts),
+        lambda k: k.sort_pairs(experts, shape.experts),
     )
+
+
+def _experts(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
+    pairs, layers, group = rows * shape.top, shape.layers, shape.group
+    routing = reference.route(make.rows(rows, shape.experts), shape.top)
     order = reference.Sorted(make.numbers([0] * pairs), make.numbers([0] * (shape.experts + 1)))
     if make.device.type != "meta":
         order = reference.sort_pairs(routing.experts, shape.experts)
-    x = make.rows(rows, shape.hidden)
-    hidden = make.rows(pairs, shape.expert_width)
+    x, hidden = make.rows(rows, shape.hidden), make.rows(pairs, shape.expert_width)
     up = make.weight(shape.experts, 2 * shape.expert_width, shape.hidden, group=group)
     down = make.weight(shape.experts, shape.hidden, shape.expert_width, group=group)
     share = _touched(shape, make, rows, routing) / shape.experts
@@ -221,15 +234,14 @@ def _attend(
     return lambda k: k.block_attention(queries, keys, values, prefix, starts, scale, causal)
 
 
-def _delta(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
-    heads, width, layers = shape.value_heads, shape.delta_width, shape.delta_layers
+def _convolutions(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     u, kept = make.rows(rows, shape.channels), make.rows(shape.taps - 1, shape.channels)
     taps = make.rows(shape.channels, shape.taps)
     right = make.rows(shape.channels, shape.taps - 1)
     size = 2 * u.nbytes + kept.nbytes + taps.nbytes
     yield Case(
         "block_convolution",
-        layers,
+        shape.delta_layers,
         0,
         size + right.nbytes,
         2 * u.numel() * (2 * shape.taps - 1),
@@ -238,26 +250,34 @@ def _delta(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
     yield Case(
         "causal_convolution",
         0,
-        layers,
+        shape.delta_layers,
         size + kept.nbytes,
         2 * u.numel() * shape.taps,
         lambda k: k.causal_convolution(u, kept, taps),
     )
-    a, b = make.rows(2, rows, heads)
-    a_log, bias = make.wide(2, heads)
+
+
+def _gates(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
+    a, b = make.rows(2, rows, shape.value_heads)
+    a_log, bias = make.wide(2, shape.value_heads)
     yield Case(
         "gdn_gates",
-        layers,
-        layers,
+        shape.delta_layers,
+        shape.delta_layers,
         2 * a.nbytes + 8 * a.numel(),
         8 * a.numel(),
         lambda k: k.gdn_gates(a, b, a_log, bias),
     )
+
+
+def _delta(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
+    heads, width, layers = shape.value_heads, shape.delta_width, shape.delta_layers
     gates = Gates(-make.wide(rows, heads).abs(), make.wide(rows, heads).sigmoid())
     queries, keys = make.rows(2, rows, shape.key_heads, width)
     values, z = make.rows(2, rows, heads, width)
-    state = make.wide(heads, width, width)
-    history, norm = History(*make.wide(3, heads)), make.rows(width)
+    state, norm = make.wide(heads, width, width), make.rows(width)
+    history = History(*make.wide(3, heads))
+    rows_in = (queries, keys, values, gates, state)
     size = 2 * queries.nbytes + 2 * values.nbytes
     yield Case(
         "gdn_block",
@@ -265,28 +285,12 @@ def _delta(shape: Shape, make: Maker, rows: int, prefix: int) -> Iterator[Case]:
         0,
         size + z.nbytes + state.nbytes,
         2 * rows * heads * width * (width + 2 * rows),
-        lambda k: k.gdn_block(
-            queries, keys, values, gates, state, history, z, norm, EPS, Readout()
-        ),
+        lambda k: k.gdn_block(*rows_in, history, z, norm, EPS, Readout()),
     )
     size += values.numel() * 4 + 2 * state.nbytes
     operations = 8 * rows * heads * width * width
-    yield Case(
-        "gdn_commit",
-        0,
-        layers,
-        size,
-        operations,
-        lambda k: k.gdn_commit(queries, keys, values, gates, state),
-    )
-    yield Case(
-        "gdn_prefill",
-        0,
-        0,
-        size,
-        operations,
-        lambda k: k.gdn_prefill(queries, keys, values, gates, state),
-    )
+    yield Case("gdn_commit", 0, layers, size, operations, lambda k: k.gdn_commit(*rows_in))
+    yield Case("gdn_prefill", 0, 0, size, operations, lambda k: k.gdn_prefill(*rows_in))
     yield Case(
         "gated_rms_norm",
         0,

@@ -15,6 +15,8 @@ from tests.support.interpreted import KINDS, assert_close, exact, poisoned, some
 
 EPS = 1e-6
 
+pytestmark = pytest.mark.slow  # half a minute: the interpreter runs one program after the other
+
 
 def check(operation: str, *inputs: Any, tolerance: float = 1e-5, floor: float = 1e-30) -> None:
     """The twin and the definition agree on what they return and on what they change."""
