@@ -75,7 +75,7 @@ def report(at: Setting) -> Iterator[str]:
     )
     for bits in BITS:
         yield from _kernels(at, bits)
-    for bits in BITS:
+    for bits in reversed(BITS):  # the compiled peers come last: what they hold is not freed
         needed = HEADROOM * weight_bytes(at.shape, bits)
         if needed > card.memory:
             yield f"{_kind(bits)}: not measured, it takes {needed / 1e9:.0f} GB"
