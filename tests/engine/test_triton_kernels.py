@@ -194,6 +194,19 @@ def test_block_attention(
     check("block_attention", queries, keys, values, prefix, starts, width**-0.5, causal)
 
 
+def test_attention_reads_a_cache_that_keeps_heads_apart() -> None:
+    """One run of keys a head, [KV, capacity, D], as caches that grow have them."""
+    keys, values = some(0, 2, 2, 50, 16)
+    lengths, table = torch.tensor([37], dtype=torch.int32), torch.zeros(1, 1, dtype=torch.int32)
+    prefix = Prefix(keys.transpose(0, 1)[None], values.transpose(0, 1)[None], table, lengths)
+    queries, own, read = some(1, 5, 4, 16), some(2, 5, 2, 16), some(3, 5, 2, 16)
+    starts = torch.tensor([0, 5], dtype=torch.int32)
+    check("block_attention", queries, own, read, prefix, starts, 0.25)
+    unlike = prefix._replace(values=prefix.values.contiguous())
+    with pytest.raises(ValueError, match="alike in memory"):
+        twins.block_attention(queries, own, read, unlike, starts, 0.25)
+
+
 channels = numbered(
     (1, 1, 4, 3), (1, 7, 4, 3), (2, 16, 4, 3), (3, 100, 4, 3), (7, 129, 4, 1), (8, 33, 2, 1),
     (9, 300, 4, 3), (17, 5, 3, 2), (31, 64, 4, 3), (32, 8, 5, 4), (4, 257, 4, 3), (5, 40, 4, 0),
@@ -286,6 +299,23 @@ def test_gdn_reads_columns_of_one_wide_tensor() -> None:
     gates = Gates(-some(1, 5, 4).abs(), some(2, 5, 4).sigmoid())
     for operation in ("gdn_commit", "gdn_prefill"):
         check(operation, queries, keys, values, gates, some(3, 4, 8, 6))
+
+
+def test_memory_of_any_order_is_read_and_none_is_written_in_vain() -> None:
+    turned = some(0, 8, 2, 5).permute(2, 1, 0)  # [5, 2, 8], its rows scattered
+    values, z = some(1, 6, 4, 5).permute(2, 1, 0), some(2, 5, 6, 4).transpose(1, 2)
+    gates = Gates(-some(3, 4, 5).abs().T, some(4, 4, 5).sigmoid().T)
+    state, history = some(5, 4, 6, 8).transpose(1, 2), History(*some(6, 3, 4))
+    check("gdn_commit", turned, turned, values, gates, state.contiguous())
+    check("gdn_block", turned, turned, values, gates, state, history, z, some(7, 6), EPS, Readout())
+    check("confidence", some(8, 9, 3).T, None)
+    check("route", some(9, 9, 3).T, 2)
+    u, taps, right = some(10, 6, 5).T, some(11, 4, 6).T, some(12, 3, 6).T
+    check("block_convolution", u, some(13, 6, 3).T, taps, right)
+    with pytest.raises(ValueError, match="contiguous"):
+        twins.gdn_commit(turned, turned, values, gates, state)
+    with pytest.raises(ValueError, match="contiguous"):
+        twins.causal_convolution(u, some(13, 6, 3).T, taps)
 
 
 vocabularies = numbered(

@@ -46,7 +46,7 @@ def block_attention(
         values,
         prefix.keys,
         prefix.values,
-        prefix.table,
+        prefix.table.contiguous(),
         prefix.lengths,
         starts,
         parts,
@@ -56,6 +56,7 @@ def block_attention(
         keys.shape[1],
         width,
         page,
+        *_strides(prefix),
         prefix.table.shape[1],
         scale,
         tiles,
@@ -80,6 +81,14 @@ def block_attention(
     return out
 
 
+def _strides(prefix: Prefix) -> tuple[int, int, int]:
+    """From page to page, key to key and head to head: a cache may keep heads apart."""
+    strides = prefix.keys.stride()
+    if strides[3] != 1 or prefix.values.stride() != strides:
+        raise ValueError("keys and values stand alike in memory, each head's as one run")
+    return strides[0], strides[1], strides[2]
+
+
 @triton.jit
 def _attend(
     queries,
@@ -97,6 +106,9 @@ def _attend(
     kv_heads,
     width,
     page,
+    page_stride,
+    slot_stride,
+    head_stride,
     table_width,
     scale,
     tiles,
@@ -131,12 +143,13 @@ def _attend(
             key = first + tl.arange(0, N)
             known = key < last
             slot = tl.load(table + segment * table_width + key // page, known, 0)
-            place = (slot.to(tl.int64) * page + key % page) * kv_heads + kv_head
+            place = slot.to(tl.int64) * page_stride + kv_head * head_stride
+            place += (key % page).to(tl.int64) * slot_stride
             most, weight, total = _seen(
                 query,
                 old_keys,
                 old_values,
-                place * width,
+                place,
                 known[None, :] & (row < end)[:, None],
                 known,
                 column,

@@ -12,6 +12,7 @@ import triton.language as tl
 
 from clover_engine.kernels.quantised import Weight
 from clover_engine.kernels.reference import Confidence
+from clover_engine.kernels.triton.layout import runs, whole
 from clover_engine.kernels.triton.weights import rows_times, stored
 
 _PIECE = {"BLOCK": 4096, "num_warps": 8}
@@ -20,7 +21,7 @@ _HEAD = {"M": 32, "N": 64, "num_warps": 4, "num_stages": 3}
 
 def confidence(logits: torch.Tensor, allowed: torch.Tensor | None = None) -> Confidence:
     """As `reference.confidence`."""
-    rows, vocabulary = logits.shape
+    logits, (rows, vocabulary) = runs(logits), logits.shape
     pieces = triton.cdiv(vocabulary, _PIECE["BLOCK"])
     found = _found(rows, pieces, logits.device)
     _pieces[(rows, pieces)](logits, allowed, *found, logits.stride(0), vocabulary, pieces, **_PIECE)
@@ -59,7 +60,7 @@ def threshold_commit(
     """As `reference.threshold_commit`, by one program."""
     left = torch.empty(1, dtype=torch.int32, device=tokens.device)
     _threshold_commit[(1,)](
-        tokens,
+        whole(tokens),
         found.tokens,
         found.probabilities,
         left,

@@ -6,6 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
+from clover_engine.kernels.triton.layout import runs, whole
+
 _TILE = {"ROWS": 8, "CHANNELS": 128, "num_warps": 4}
 _CHANNELS = 256  # whose state a program moves on
 
@@ -19,7 +21,8 @@ def block_convolution(
 
 def causal_convolution(u: torch.Tensor, state: torch.Tensor, taps: torch.Tensor) -> torch.Tensor:
     """As `reference.causal_convolution`; the state moves when all rows have read it."""
-    out = _convolved(u, state, taps, None)
+    u = runs(u)
+    out = _convolved(u, whole(state), taps, None)
     grid = (triton.cdiv(u.shape[1], _CHANNELS),)
     _move_state[grid](
         u,
@@ -37,14 +40,14 @@ def causal_convolution(u: torch.Tensor, state: torch.Tensor, taps: torch.Tensor)
 def _convolved(
     u: torch.Tensor, state: torch.Tensor, taps: torch.Tensor, right: torch.Tensor | None
 ) -> torch.Tensor:
-    rows, channels = u.shape
+    u, (rows, channels) = runs(u), u.shape
     out = torch.empty(rows, channels, dtype=u.dtype, device=u.device)
     grid = (triton.cdiv(channels, _TILE["CHANNELS"]), triton.cdiv(rows, _TILE["ROWS"]))
     _convolve[grid](
         u,
-        state,
-        taps,
-        right,
+        state.contiguous(),
+        taps.contiguous(),
+        None if right is None else right.contiguous(),
         out,
         u.stride(0),
         rows,

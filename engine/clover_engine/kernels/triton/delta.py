@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 
 from clover_engine.kernels.reference import Gates
+from clover_engine.kernels.triton.layout import runs, whole
 
 _RECURRENT = {"V": 32, "num_warps": 4, "num_stages": 2}
 _CHUNKED = {"V": 32, "C": 16, "STEP": 32, "num_warps": 4, "num_stages": 1}
@@ -66,14 +67,15 @@ def _committed(
     state: torch.Tensor,
 ) -> torch.Tensor:
     rows, heads, width = values.shape
+    queries, keys, values = runs(queries), runs(keys), runs(values)
     out = torch.empty(values.shape, dtype=torch.float32, device=values.device)
     kernel[(heads, triton.cdiv(width, tile["V"]))](
         queries,
         keys,
         values,
-        gates.decay,
-        gates.beta,
-        state,
+        gates.decay.contiguous(),
+        gates.beta.contiguous(),
+        whole(state),
         out,
         queries.stride(0),
         keys.stride(0),

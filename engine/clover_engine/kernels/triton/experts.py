@@ -55,7 +55,7 @@ def expert_down(
     (rows, top), columns = weights.shape, weight.shape[1]
     parts = torch.empty(rows * top, columns, dtype=torch.float32, device=hidden.device)
     out = torch.empty(rows, columns, dtype=hidden.dtype, device=hidden.device)
-    held = stored(weight)
+    hidden, held = hidden.contiguous(), stored(weight)
     _down[(triton.cdiv(columns, _DOWN["N"]), weight.shape[0])](
         hidden,
         held.values,

@@ -14,6 +14,7 @@ import triton.language as tl
 
 from clover_engine.kernels.reference import Gates, History, Readout
 from clover_engine.kernels.triton.delta import products
+from clover_engine.kernels.triton.layout import runs
 from clover_engine.kernels.triton.norms import gated
 
 _TILE = {"STEP": 32, "num_warps": 4, "num_stages": 1}
@@ -33,14 +34,15 @@ def gdn_block(
 ) -> torch.Tensor:
     """As `reference.gdn_block`."""
     rows, heads, width = values.shape
+    queries, keys, values, z = runs(queries), runs(keys), runs(values), runs(z)
     out = torch.empty(values.shape, dtype=z.dtype, device=z.device)
     _gdn_block[(heads,)](
         queries,
         keys,
         values,
-        gates.decay,
-        gates.beta,
-        state,
+        gates.decay.contiguous(),
+        gates.beta.contiguous(),
+        state.contiguous(),
         history.temperature,
         history.bias,
         history.growth,

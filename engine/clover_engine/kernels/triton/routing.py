@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 
 from clover_engine.kernels.reference import Routing, Sorted
+from clover_engine.kernels.triton.layout import runs
 
 _RANKED = 32  # pairs that a program ranks
 _COMPARED = 128  # pairs that it compares them with at a time
@@ -14,7 +15,7 @@ _COMPARED = 128  # pairs that it compares them with at a time
 
 def route(logits: torch.Tensor, top: int) -> Routing:
     """As `reference.route`: one program a row."""
-    rows, experts = logits.shape
+    logits, (rows, experts) = runs(logits), logits.shape
     weights = torch.empty(rows, top, dtype=torch.float32, device=logits.device)
     chosen = torch.empty(rows, top, dtype=torch.int32, device=logits.device)
     _route[(rows,)](

@@ -30,8 +30,9 @@ def stored(weight: Weight) -> Stored:
     """Weights as a kernel's arguments."""
     if isinstance(weight, Quantised):
         layout = {"BITS": weight.bits, "STEP": weight.group}
-        return Stored(weight.values, weight.scales, weight.zeros, layout)
-    return Stored(weight, None, None, {"BITS": 16, "STEP": _DENSE_COLUMNS})
+        zeros = None if weight.zeros is None else weight.zeros.contiguous()
+        return Stored(weight.values.contiguous(), weight.scales.contiguous(), zeros, layout)
+    return Stored(weight.contiguous(), None, None, {"BITS": 16, "STEP": _DENSE_COLUMNS})
 
 
 @triton.jit
