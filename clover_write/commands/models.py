@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.set_defaults(run=run)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    verbs.add_parser("list", help="the models there are, and which of them are on this machine")
+    listing = verbs.add_parser(
+        "list", help="the models there are, and which of them are on this machine"
+    )
+    listing.add_argument("--json", action="store_true", help="for programs")
     pull = verbs.add_parser("pull", help="download a model, verify it and convert it")
     pull.add_argument(
         "--from",
@@ -46,6 +50,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=Path,
         metavar="PATH",
         help="take the GGUF file from here (the file or its folder) instead of the network",
+    )
+    pull.add_argument(
+        "--json", action="store_true", help="tell progress to a program: stage, done, total (bytes)"
     )
     info = verbs.add_parser("info", help="what a model is, where it comes from and where it lies")
     remove = verbs.add_parser("rm", help="delete a model, and what a broken pull of it left")
@@ -61,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
     store = Store(config.cache_dir, config.sources)
     match args.verb:
         case "list":
-            _list(store)
+            _list(store, config.model if args.json else None)
         case "pull":
-            _pull(store, args.name, args.from_path)
+            _pull(store, args.name, args.from_path, args.json)
         case "info":
             _info(store, args.name)
         case "rm":
@@ -71,18 +78,33 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _list(store: Store) -> None:
+def _list(store: Store, chosen: str | None) -> None:
+    """For people, or, where the `chosen` model is told, for programs."""
+    if chosen is not None:
+        facts = [
+            {
+                "name": model.name,
+                "title": model.title,
+                "license": model.license,
+                "size": model.size,
+                "ready": store.manifest(model.name) is not None,
+                "chosen": model.name == chosen,
+            }
+            for model in store.models()
+        ]
+        print(json.dumps(facts, indent=2, ensure_ascii=False))
+        return
     for model in store.models():
         state = "ready" if store.manifest(model.name) else "not pulled"
         size = f"{model.size / 1e9:.1f} GB"
         print(f"{model.name:<12} {state:<11} {size:>7}  {model.license}  {model.title}")
 
 
-def _pull(store: Store, name: str, from_path: Path | None) -> None:
+def _pull(store: Store, name: str, from_path: Path | None, as_json: bool) -> None:
     if store.manifest(name):
         print(f"{name} is already in {store.path(name)}")
         return
-    with _progress() as progress:
+    with nullcontext(JsonLines()) if as_json else _progress() as progress:
         manifest = store.pull(name, from_path, progress)
     print(f"{name} is ready in {store.path(name)} (source: {manifest.source})")
 
@@ -174,3 +196,21 @@ class Lines:
                 f"{stage} {done / total:4.0%} of {total / 1e6:.0f} MB, "
                 f"{rate / 1e6:.0f} MB/s, {left:.0f} s left"
             )
+
+
+class JsonLines:
+    """Tells a program of a pull: an object a line on stdout for each percent; notes on stderr."""
+
+    def __init__(self) -> None:
+        self._told = ("", -1)
+
+    def note(self, line: str) -> None:
+        """Write the line."""
+        print(line, file=sys.stderr, flush=True)
+
+    def step(self, stage: str, done: int, total: int) -> None:
+        """Write how far the stage is, unless that was told."""
+        percent = 100 * done // max(total, 1)
+        if (stage, percent) != self._told:
+            self._told = stage, percent
+            print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)

@@ -30,6 +30,7 @@ from clover_lsp.workspace_edits import apply_edits, takes_annotations, text_edit
 # what reads documents is imported where it is used: an editor waits for the server to start
 if TYPE_CHECKING:
     from clover_templates.document import Document as Parsed
+    from clover_templates.library import Entry
     from clover_templates.restructure import Proposal
     from clover_templates.template import Template
 
@@ -37,8 +38,10 @@ log = logging.getLogger(__name__)
 
 RESTRUCTURE = "clover-write.restructure"
 PREVIEW = "clover-write.previewRestructure"
+TEMPLATES = "clover-write.templates"
 RESTRUCTURE_KIND = "refactor.rewrite.restructure"
 _RECENT = 8
+_CHOICES = 8  # a message has so many buttons at most
 # a thread cannot be ended: what takes longer than seconds is for the command line
 MAX_CHARS = 1_000_000
 _WRITES = "wording what the template has worded"
@@ -123,15 +126,26 @@ class Restructuring:
             return await asyncio.to_thread(_shown, outcome) if outcome else None
         return None
 
+    async def templates(self, uri: str) -> list[dict[str, str]]:
+        """The templates that can be used, those that fit the document best first, as plain data;
+        nothing where the user was told why not."""
+        with self._telling():
+            document = self._open(uri)
+            return [
+                {
+                    "name": entry.template.name,
+                    "title": entry.template.title,
+                    "description": entry.template.settings.description,
+                    "lang": entry.template.settings.lang,
+                    "origin": entry.origin,
+                }
+                for entry in await self._fitting(document)
+            ]
+        return []
+
     async def _outcome(self, request: RestructureRequest) -> _Outcome | None:
         """None where the user chose no template. Raises CloverError."""
-        document = self._documents.get(request.uri)
-        if document is None:
-            raise RestructureRefused("the document is not open")
-        if len(document.text) > MAX_CHARS:
-            raise RestructureRefused(
-                "the document is over 1 MB: `clover-write restructure` takes more"
-            )
+        document = self._open(request.uri)
         if request.model and (reason := refusal(document, self._settings(request.uri))):
             raise RestructureRefused(reason)
         name = request.template or await self._chosen(document)
@@ -142,6 +156,26 @@ class Restructuring:
             self._server,
             f"Restructuring to {name}",
             lambda report: self._proposed(request, document, name, report),
+        )
+
+    def _open(self, uri: str) -> Document:
+        document = self._documents.get(uri)
+        if document is None:
+            raise RestructureRefused("the document is not open")
+        if len(document.text) > MAX_CHARS:
+            raise RestructureRefused(
+                "the document is over 1 MB: `clover-write restructure` takes more"
+            )
+        return document
+
+    async def _fitting(self, document: Document) -> list[Entry]:
+        """The templates that can be used, those that fit the document best first."""
+        from clover_templates.fitting import fitting
+
+        entries = await asyncio.to_thread(self._shelves.library().entries)
+        parsed = await asyncio.to_thread(_parsed, document)
+        return await asyncio.to_thread(
+            fitting, parsed, entries, recent=self._recent, most=len(entries)
         )
 
     async def _proposed(
@@ -207,14 +241,12 @@ class Restructuring:
 
     async def _chosen(self, document: Document) -> str | None:
         """The name of the template that the user picks, None for none."""
-        from clover_templates.fitting import fitting
-
-        entries = await asyncio.to_thread(self._shelves.library().entries)
-        parsed = await asyncio.to_thread(_parsed, document)
-        found = await asyncio.to_thread(fitting, parsed, entries, recent=self._recent)
-        names = {f"{entry.template.title} ({entry.template.name})": entry for entry in found}
+        found = await self._fitting(document)
+        names = {
+            f"{entry.template.title} ({entry.template.name})": entry for entry in found[:_CHOICES]
+        }
         question = (
-            f"Restructure to which template? These of {len(entries)} fit best; `clover-write"
+            f"Restructure to which template? These of {len(found)} fit best; `clover-write"
             " templates list` has all, and front matter can name one (template: adr)"
         )
         answer = await self._server.window_show_message_request_async(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -72,6 +73,21 @@ def test_progress_goes_to_stderr_in_lines_or_bars(
     assert "verifying" in err
     assert ("\x1b[" in err) == terminal
     assert len(out.splitlines()) == 1
+
+
+def test_programs_are_told_in_json(gguf: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*words: str) -> str:
+        assert main(["models", *words]) == 0
+        return capsys.readouterr().out
+
+    [model] = json.loads(said("list", "--json"))
+    assert (model["name"], model["size"]) == ("coder-0.5b", len(DATA))
+    assert (model["ready"], model["chosen"]) == (False, True)
+    *steps, end = said("pull", "--json", "coder-0.5b", "--from", str(gguf)).splitlines()
+    assert "ready in" in end
+    told = [json.loads(step) for step in steps]
+    assert told[-1] == {"stage": told[-1]["stage"], "done": len(DATA), "total": len(DATA)}
+    assert [model["ready"] for model in json.loads(said("list", "--json"))] == [True]
 
 
 def test_an_error_is_one_line_and_status_1(gguf: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from tests.support.note_editor import PATIENCE_S, URI, NoteEditor
 
 RESTRUCTURE = "clover-write.restructure"
 PREVIEW = "clover-write.previewRestructure"
+TEMPLATES = "clover-write.templates"
 WORDS = {"model": False}
 NOTE = "# Outage 中\n\n## Root cause\n\nIt was full.\n\n## What people saw\n\n- errors\n"
 REPORT = """\
@@ -129,6 +130,28 @@ async def test_a_preview_shows_everything_and_changes_nothing(
     assert "| 5 | It was full. | Cause | heading |" in shown["report"]
     assert f"--- {URI}\n+++ {URI}\n@@ " in shown["diff"]
     assert (editor.edits, editor.told()) == ([], [])
+
+
+async def test_templates_for_a_picker_those_that_fit_first(
+    editor: NoteEditor, workspace: Path
+) -> None:
+    put(workspace, "broken", "# {{")
+    await editor.start(folder=workspace)
+    editor.open(NOTE)
+    first, *others = await editor.run(TEMPLATES, URI)
+    assert first == {
+        "name": "report",
+        "title": "Report",
+        "description": "",
+        "lang": "en",
+        "origin": "workspace",
+    }
+    names = [each["name"] for each in others]
+    assert "adr" in names
+    assert "broken" not in names
+    assert (editor.edits, editor.told()) == ([], [])
+    assert await editor.run(TEMPLATES, "untitled:nowhere") == []
+    assert editor.told() == ["nothing was changed: the document is not open"]
 
 
 async def test_progress_shows_what_is_placed_and_what_share_is_read(

@@ -1,0 +1,173 @@
+"""The window of VS Code in a browser: what a user does in it, and what they see."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+from tests.editors.code_server import CodeServer
+
+T = TypeVar("T")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PATIENCE_MS = 60_000
+# the text of the cursor's line as the document has it, and the ghost text in and below it
+LOOK = """() => {
+  const editor = document.querySelector(".editor-instance .monaco-editor.focused")
+    ?? document.querySelector(".editor-instance .monaco-editor");
+  const cursor = editor.querySelector(".cursors-layer .cursor")?.getBoundingClientRect();
+  const ghost = (node) => node.closest?.('[class*="ghost-text"]');
+  const plain = (text) => text.replaceAll("\\u00a0", " ").replaceAll("\\u200c", "");
+  let line = "", shown = "";
+  for (const view of editor.querySelectorAll(".view-lines > .view-line")) {
+    const box = view.getBoundingClientRect();
+    if (!cursor || cursor.top < box.top - 2 || cursor.top >= box.bottom - 2) continue;
+    const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const text = plain(walker.currentNode.data);
+      if (ghost(walker.currentNode.parentElement)) shown += text; else line += text;
+    }
+  }
+  const below = [...editor.querySelectorAll(".suggest-preview-text .view-line")];
+  return { line, ghost: [shown, ...below.map((view) => plain(view.textContent))].join("\\n") };
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one moment shows: the cursor's line without ghost text, and the ghost text."""
+
+    line: str
+    ghost: str
+
+
+class Workbench:
+    """One window. Screenshots go into `artefacts`."""
+
+    def __init__(self, page: Page, server: CodeServer, artefacts: Path) -> None:
+        self.page = page
+        self.server = server
+        self._artefacts = artefacts
+
+    def open(self, name: str, text: str | bytes) -> None:
+        """Make a file in the workspace, open it and put the cursor at its end."""
+        data = text.encode() if isinstance(text, str) else text
+        (self.server.workspace / name).write_bytes(data)
+        self.press("Control+P")
+        self.page.keyboard.insert_text(name)
+        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=name)
+        row.first.wait_for(timeout=PATIENCE_MS)
+        self.press("Enter")
+        self.editor(name).wait_for(timeout=PATIENCE_MS)
+        expect(self.page.locator(".tab.active", has_text=name).first).to_be_visible()
+        self.press("Control+End")
+
+    def editor(self, name: str) -> Locator:
+        """The editor of a file."""
+        return self.page.locator(f'.editor-instance .monaco-editor[data-uri$="/{name}"]').first
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def type(self, text: str) -> None:
+        """Key by key, as a fast typist does."""
+        self.page.keyboard.type(text, delay=30)
+
+    def look(self) -> Look:
+        """What is seen at this moment."""
+        return Look(**self.page.evaluate(LOOK))
+
+    def seen(self, wanted: Callable[[Look], bool], what: str) -> Look:
+        """What is seen once it is as wanted."""
+        return self.wait(self.look, wanted, what)
+
+    def ghost(self, within_s: float = 30) -> str:
+        """The ghost text, once there is some."""
+        return self.wait(self.look, lambda look: bool(look.ghost), "ghost text", within_s).ghost
+
+    def no_ghost(self) -> None:
+        """Waits until there is none."""
+        self.seen(lambda look: not look.ghost, "no ghost text")
+
+    def wait(
+        self, now: Callable[[], T], wanted: Callable[[T], bool], what: str, within_s: float = 30
+    ) -> T:
+        """What `now` returns once that is as wanted."""
+        give_up_at = time.monotonic() + within_s
+        while not wanted(found := now()):
+            if time.monotonic() > give_up_at:
+                self.shoot(f"without {what}")
+                raise AssertionError(f"no {what}: {found}")
+            self.page.wait_for_timeout(50)
+        return found
+
+    def run(self, title: str) -> None:
+        """A command of the palette, by its title."""
+        self.press("F1")
+        self.page.keyboard.insert_text(f"Clover Write: {title}")
+        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=title)
+        row.first.wait_for(timeout=PATIENCE_MS)
+        self.press("Enter")
+
+    def pick(self, text: str) -> None:
+        """Choose the entry of an open list that has the text."""
+        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=text).first
+        row.wait_for(timeout=PATIENCE_MS)
+        row.click()
+
+    def answer(self, message: str, button: str) -> None:
+        """Press a button of a notification."""
+        toast = self.page.locator(".notification-toast", has_text=message).first
+        toast.wait_for(timeout=PATIENCE_MS)
+        toast.get_by_role("button", name=button).first.click()
+
+    def status(self, wanted: str) -> str:
+        """What the item in the status bar says to a screen reader, once it is as wanted."""
+        item = self.page.locator('[id="clover-write.clover-write.cloverWrite.status"] a').first
+        item.wait_for(timeout=PATIENCE_MS)
+        pattern = re.compile(wanted)
+
+        def label() -> str:
+            return item.get_attribute("aria-label") or ""
+
+        return self.wait(label, lambda text: bool(pattern.search(text)), f"status {wanted}", 60)
+
+    def saved(self, name: str) -> bytes:
+        """The bytes of the file, after saving it."""
+        self.press("Control+S")
+        tab = self.page.locator(".tab.active", has_text=name).first
+        expect(tab).not_to_have_class(re.compile("dirty"), timeout=PATIENCE_MS)
+        return (self.server.workspace / name).read_bytes()
+
+    def shoot(self, name: str) -> None:
+        """Keep what the window shows."""
+        self._artefacts.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=self._artefacts / f"{name.replace(' ', '-')}.png")
+
+
+@contextmanager
+def workbench(server: CodeServer, artefacts: Path) -> Iterator[Workbench]:
+    """A window of the server's folder, with the extension at work; skips without a browser."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not browser:
+        pytest.skip("chromium is not installed: .ci/run installs it")
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser, args=arguments)
+        try:
+            page = chromium.new_page(viewport={"width": 1280, "height": 800})
+            page.goto(f"{server.url}/?folder={server.workspace}", wait_until="domcontentloaded")
+            page.wait_for_selector(".monaco-workbench", timeout=PATIENCE_MS)
+            page.wait_for_selector(".explorer-folders-view", timeout=PATIENCE_MS)
+            yield Workbench(page, server, artefacts)
+        finally:
+            chromium.close()
