@@ -18,35 +18,39 @@ from tests.editors.code_server import CodeServer
 
 T = TypeVar("T")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE_MS = 60_000
-# the text of the cursor's line as the document has it, and the ghost text in and below it
+PATIENCE_MS = 20_000
+# the cursor's line as the document has it, the ghost text in and below it, both as they are seen
 LOOK = """() => {
   const editor = document.querySelector(".editor-instance .monaco-editor.focused")
     ?? document.querySelector(".editor-instance .monaco-editor");
   const cursor = editor.querySelector(".cursors-layer .cursor")?.getBoundingClientRect();
   const ghost = (node) => node.closest?.('[class*="ghost-text"]');
   const plain = (text) => text.replaceAll("\\u00a0", " ").replaceAll("\\u200c", "");
-  let line = "", shown = "";
+  let line = "", shown = "", whole = "";
   for (const view of editor.querySelectorAll(".view-lines > .view-line")) {
     const box = view.getBoundingClientRect();
     if (!cursor || cursor.top < box.top - 2 || cursor.top >= box.bottom - 2) continue;
     const walker = document.createTreeWalker(view, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const text = plain(walker.currentNode.data);
+      whole += text;
       if (ghost(walker.currentNode.parentElement)) shown += text; else line += text;
     }
   }
   const below = [...editor.querySelectorAll(".suggest-preview-text .view-line")];
-  return { line, ghost: [shown, ...below.map((view) => plain(view.textContent))].join("\\n") };
+  const more = below.map((view) => "\\n" + plain(view.textContent)).join("");
+  return { line, ghost: shown + more, whole: whole + more };
 }"""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one moment shows: the cursor's line without ghost text, and the ghost text."""
+    """What one moment shows: the cursor's line without ghost text, that text, and the line with
+    the text in its place."""
 
     line: str
     ghost: str
+    whole: str
 
 
 class Workbench:
@@ -62,7 +66,8 @@ class Workbench:
         data = text.encode() if isinstance(text, str) else text
         (self.server.workspace / name).write_bytes(data)
         self.press("Control+P")
-        self.page.keyboard.insert_text(name)
+        # by its whole path: the list of the folder's files may be older than this one
+        self.page.keyboard.insert_text(str(self.server.workspace / name))
         row = self.page.locator(".quick-input-list .monaco-list-row", has_text=name)
         row.first.wait_for(timeout=PATIENCE_MS)
         self.press("Enter")
@@ -90,7 +95,7 @@ class Workbench:
         """What is seen once it is as wanted."""
         return self.wait(self.look, wanted, what)
 
-    def ghost(self, within_s: float = 30) -> str:
+    def ghost(self, within_s: float = 8) -> str:
         """The ghost text, once there is some."""
         return self.wait(self.look, lambda look: bool(look.ghost), "ghost text", within_s).ghost
 
@@ -99,7 +104,7 @@ class Workbench:
         self.seen(lambda look: not look.ghost, "no ghost text")
 
     def wait(
-        self, now: Callable[[], T], wanted: Callable[[T], bool], what: str, within_s: float = 30
+        self, now: Callable[[], T], wanted: Callable[[T], bool], what: str, within_s: float = 8
     ) -> T:
         """What `now` returns once that is as wanted."""
         give_up_at = time.monotonic() + within_s

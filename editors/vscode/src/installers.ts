@@ -2,7 +2,7 @@
 import { join } from "node:path";
 
 import type { Command } from "./processes.js";
-import { NAME, venvPrograms } from "./program.js";
+import { venvPrograms } from "./program.js";
 
 export interface Installer {
   readonly name: string;
@@ -43,7 +43,3 @@ export function installers(tools: Tools, from: string, storage: string): Install
 export const IS_NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 11))";
 export const PYTHONS = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python"];
 
-/** The program after an installation by `venv`. */
-export function inStorage(storage: string): string {
-  return join(venvPrograms(join(storage, "server")), NAME);
-}
