@@ -167,9 +167,9 @@ class InlineCompletion:
             # of several the editor shows the first
             self.on_offer(offers[0].id, document.uri, document.language, offers[0].text)
             self._look_ahead(desk, cursor, offers[0])
-            if self._status.is_failing:
-                # what was kept says nothing of the engine: ask how it is
-                self.warm(document, position)
+        if self._status.is_failing:
+            # what was kept says nothing of the engine, and who waits types nothing: ask how it is
+            self.warm(document, position)
         return [self._item(cursor, offer) for offer in offers]
 
     async def _offered(

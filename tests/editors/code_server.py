@@ -99,7 +99,7 @@ class CodeServer:
 
 @contextmanager
 def code_server(
-    home: Path, settings: Mapping[str, object] | None = None, **environment: str
+    home: Path, environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> Iterator[CodeServer]:
     """VS Code with the extension, for as long as this is open; all its processes end with it."""
     editor, vsix = Installed.found(), packaged()

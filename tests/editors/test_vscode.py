@@ -16,11 +16,13 @@ from tests.editors.workbench import Workbench, workbench
 pytestmark = pytest.mark.slow
 
 LINE = "total = price * count"
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory, artefacts: Path) -> Iterator[Workbench]:
     home = tmp_path_factory.mktemp("vscode")
     state = {"CLOVER_WRITE_ENGINE": "fake", "CLOVER_WRITE_STATE_DIR": str(home / "state")}
-    with code_server(home, **state) as server, workbench(server, artefacts) as bench:
+    with code_server(home, state) as server, workbench(server, artefacts) as bench:
         bench.status("Ready")
         bench.open("begin.py", f"{LINE}\n\n")
         bench.type("tot")
@@ -42,12 +44,13 @@ def test_ghost_text_is_taken_whole_in_words_or_not_at_all(bench: Workbench) -> N
     words = 0
     while (look := bench.look()).line != "total = price":
         bench.press("Control+ArrowRight")
-        now = bench.seen(lambda now, before=look: now.line != before.line, "a word more")
+        now = bench.line_after(look.line)
         assert (now.whole, words < 5) == (LINE, True)
         words += 1
     assert words > 1
     bench.press("Tab")
-    bench.seen(lambda look: look == Look(LINE, "", LINE), "the whole line")
+    bench.no_ghost()
+    assert bench.look().line == LINE
     assert bench.saved("take.py") == f"{LINE}\n\n{LINE}".encode()
 
 
@@ -97,8 +100,8 @@ def test_three_hundred_keystrokes_show_nothing_stale_and_nothing_twice(bench: Wo
             assert not look.ghost or look.whole in lines, (written, look)
             if len(written) == 4 + at % 9:
                 # at rest it is what the fake engine writes: the last line that begins like this
-                whole = next(each for each in reversed(lines) if each.startswith(written))
-                bench.seen(lambda look, whole=whole: look.whole == whole, f"ghost text: {whole}")
+                whole = next((each for each in reversed(lines) if each.startswith(written)), None)
+                bench.shows(whole) if whole else bench.no_ghost()
         lines.append(line)
         keys += 1 + len(line)
     assert keys >= 300
@@ -118,9 +121,7 @@ def test_at_several_cursors_and_while_an_input_method_composes_nothing_comes(
     bench.open("compose.md", "ni hao, says the book\n\n")
     ime = bench.page.context.new_cdp_session(bench.page)
     for form in ("n", "ni"):
-        ime.send(
-            "Input.imeSetComposition", {"text": form, "selectionStart": 2, "selectionEnd": 2}
-        )
+        ime.send("Input.imeSetComposition", {"text": form, "selectionStart": 2, "selectionEnd": 2})
     bench.page.wait_for_timeout(1000)
     assert bench.look().ghost == ""
     ime.send("Input.insertText", {"text": "你"})

@@ -59,7 +59,7 @@ def bench(
     home = tmp_path_factory.mktemp("vscode-model")
     # the engine starts by itself, as for a user; only the weights are those of this machine
     weights = {"CLOVER_WRITE_CACHE_DIR": str(load_config().cache_dir)}
-    with code_server(home, **weights) as server, workbench(server, artefacts) as bench:
+    with code_server(home, weights) as server, workbench(server, artefacts) as bench:
         bench.status("Ready")
         bench.open("begin.py", CODE)
         bench.type("return")
@@ -103,8 +103,7 @@ def test_a_chinese_note_is_written_on_and_taken_in_words(bench: Workbench) -> No
     assert any("\u4e00" <= sign <= "\u9fff" for sign in ghost)
     before = bench.look().line
     bench.press("Control+ArrowRight")
-    after = bench.seen(lambda look: look.line != before, "a word more")
-    assert whole.startswith(after.line)
+    assert whole.startswith(bench.line_after(before).line)
     bench.press("Tab")
     bench.no_ghost()
     assert bench.saved("会议纪要.md").decode().startswith(f"{NOTE}，")
@@ -155,7 +154,7 @@ def test_an_engine_that_is_killed_is_shown_missed_and_started_again(bench: Workb
     for sign in "2 * (":
         before = bench.look().line
         bench.press("Space" if sign == " " else sign)
-        assert bench.seen(lambda look, was=before: look.line != was, "the key").line
+        bench.line_after(before)
     bench.status("loading|engine")
     bench.shoot("engine killed")
     bench.type("wid")

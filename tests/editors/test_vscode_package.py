@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from typing import Any
 
 import pytest
 
 from clover_lsp.settings import EXCLUDED_LANGUAGES, USER_ONLY, Settings, read_settings
 from clover_write import __version__
-from tests.editors.code_server import EXTENSION
+from tests.editors.code_server import EXTENSION, packaged
 
 PACKAGE: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text())
 DECLARED: dict[str, Any] = {
@@ -45,6 +46,16 @@ def test_every_setting_is_described(name: str) -> None:
     text = setting.get("description") or setting.get("markdownDescription")
     assert text[0].isupper()
     assert text.endswith(".")
+
+
+def test_the_package_is_small_and_holds_no_sources() -> None:
+    vsix = packaged()
+    assert vsix.stat().st_size < 400_000
+    with zipfile.ZipFile(vsix) as archive:
+        files = {name.removeprefix("extension/") for name in archive.namelist()}
+    media = {f"media/{each.name}" for each in EXTENSION.glob("media/*.md")}
+    code = {"package.json", "readme.md", "LICENSE.txt", "dist/extension.js", "media/icon.png"}
+    assert files == {"[Content_Types].xml", "extension.vsixmanifest"} | code | media
 
 
 def test_what_menus_keys_and_steps_name_is_a_command() -> None:

@@ -44,7 +44,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory, artefacts: Path) -> Iterator
     home = tmp_path_factory.mktemp("first-run")
     own = {"cloverWrite.serverPath": "", "cloverWrite.installFrom": str(wheel(home))}
     python = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "CLOVER_WRITE_ENGINE": "fake"}
-    with code_server(home, own, **python) as server, workbench(server, artefacts) as bench:
+    with code_server(home, python, own) as server, workbench(server, artefacts) as bench:
         yield bench
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect, sync_playwright
@@ -77,7 +78,8 @@ class Workbench:
 
     def editor(self, name: str) -> Locator:
         """The editor of a file."""
-        return self.page.locator(f'.editor-instance .monaco-editor[data-uri$="/{name}"]').first
+        selector = f'.editor-instance .monaco-editor[data-uri$="/{quote(name)}"]'
+        return self.page.locator(selector).first
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -91,9 +93,15 @@ class Workbench:
         """What is seen at this moment."""
         return Look(**self.page.evaluate(LOOK))
 
-    def seen(self, wanted: Callable[[Look], bool], what: str) -> Look:
-        """What is seen once it is as wanted."""
-        return self.wait(self.look, wanted, what)
+    def line_after(self, before: str) -> Look:
+        """What is seen once the cursor's line is another than `before`."""
+        return self.wait(self.look, lambda look: look.line != before, f"line but {before!r}")
+
+    def shows(self, whole: str) -> None:
+        """Waits until ghost text makes the cursor's line `whole`."""
+        self.wait(
+            self.look, lambda look: bool(look.ghost) and look.whole == whole, f"ghost for {whole!r}"
+        )
 
     def ghost(self, within_s: float = 8) -> str:
         """The ghost text, once there is some."""
@@ -101,7 +109,7 @@ class Workbench:
 
     def no_ghost(self) -> None:
         """Waits until there is none."""
-        self.seen(lambda look: not look.ghost, "no ghost text")
+        self.wait(self.look, lambda look: not look.ghost, "line without ghost text")
 
     def wait(
         self, now: Callable[[], T], wanted: Callable[[T], bool], what: str, within_s: float = 8
@@ -110,7 +118,7 @@ class Workbench:
         give_up_at = time.monotonic() + within_s
         while not wanted(found := now()):
             if time.monotonic() > give_up_at:
-                self.shoot(f"without {what}")
+                self.shoot("missed")
                 raise AssertionError(f"no {what}: {found}")
             self.page.wait_for_timeout(50)
         return found
@@ -119,12 +127,10 @@ class Workbench:
         """A command of the palette, by its title."""
         self.press("F1")
         self.page.keyboard.insert_text(f"Clover Write: {title}")
-        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=title)
-        row.first.wait_for(timeout=PATIENCE_MS)
-        self.press("Enter")
+        self.pick(re.compile(f"^Clover Write: {re.escape(title)}"))
 
-    def pick(self, text: str) -> None:
-        """Choose the entry of an open list that has the text."""
+    def pick(self, text: str | re.Pattern[str]) -> None:
+        """Choose the first entry of an open list that has the text."""
         row = self.page.locator(".quick-input-list .monaco-list-row", has_text=text).first
         row.wait_for(timeout=PATIENCE_MS)
         row.click()

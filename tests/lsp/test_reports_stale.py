@@ -222,6 +222,20 @@ async def test_an_engine_that_hangs_leaves_nothing_busy_and_is_asked_again(
     assert await session.shows((0, 4), "1") == "1"
 
 
+async def test_an_engine_that_was_late_is_told_to_answer_again_though_nobody_types(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 34
+    session.open("x = \n")
+    monkeypatch.setattr(writing, "PATIENCE_S", -1.15)
+    assert inserted(await session.request((0, 4))) is None
+    assert session.told[-1]["kind"] == "Warning"
+    (await session.asked(2)).answer.set_result("")
+    while session.told[-1]["kind"] == "Warning":
+        await asyncio.sleep(0)
+    assert session.told[-1]["message"] == "the engine answers again"
+
+
 @pytest.mark.parametrize("trigger", Trigger)
 @pytest.mark.parametrize("change", ["typed", "deleted", "elsewhere", "whole"])
 async def test_an_answer_to_an_older_version_is_thrown_away(

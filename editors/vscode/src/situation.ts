@@ -5,6 +5,8 @@ export interface ServerStatus {
   readonly busy: boolean;
   readonly kind: "Normal" | "Inactive" | "Warning" | "Error";
   readonly message: string;
+  /** The engine on another machine that text was last sent to; none: it stayed here. */
+  readonly where?: string;
 }
 
 export type Phase = "missing" | "starting" | "running" | "stopped";
@@ -57,6 +59,7 @@ export function face(now: Situation): Face {
   if (status.kind === "Warning") return { text: "$(warning) Clover", tooltip: status.message, severity: "warning" };
   if (status.busy) return plain("$(sync~spin) Clover", "Writing");
   if (status.kind === "Inactive") return plain("$(circle-slash) Clover", status.message);
+  if (status.where) return plain("$(cloud-upload) Clover", `Ready, text goes to ${status.where}: ${status.message}`);
   return plain("$(sparkle) Clover", status.message ? `Ready: ${status.message}` : "Ready");
 }
 

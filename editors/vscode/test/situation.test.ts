@@ -9,6 +9,7 @@ const failing = { busy: false, kind: "Error", message: "the model is not here" }
 
 const SITUATIONS: [string, Partial<Situation>, string, string, string][] = [
   ["ready", {}, "$(sparkle) Clover", "Ready", "none"],
+  ["on another machine", { status: { busy: false, kind: "Normal", message: "3 tokens", where: "office" } }, "$(cloud-upload) Clover", "text goes to office", "none"],
   ["busy", { status: { busy: true, kind: "Normal", message: "" } }, "$(sync~spin) Clover", "Writing", "none"],
   ["off here", { status: { busy: false, kind: "Inactive", message: "a secret file" } }, "$(circle-slash) Clover", "a secret file", "none"],
   ["late", { status: { busy: true, kind: "Warning", message: "loading" } }, "$(warning) Clover", "loading", "warning"],

@@ -77,7 +77,6 @@ export class Review implements TextDocumentContentProvider, Disposable {
   async apply(): Promise<void> {
     if (!this.#proposal) return;
     const { document, preview } = this.#proposal;
-    await this.discard();
     if (document.isClosed || document.version !== preview.version) {
       throw new Error("Nothing was changed: the document has changed meanwhile. Restructure it again.");
     }
@@ -85,6 +84,7 @@ export class Review implements TextDocumentContentProvider, Disposable {
     const edit = new WorkspaceEdit();
     edit.replace(document.uri, new Range(document.positionAt(start), document.positionAt(end)), text);
     if (!(await workspace.applyEdit(edit))) throw new Error("Nothing was changed: the document takes no edits.");
+    await this.discard();
     await window.showTextDocument(document);
   }
 

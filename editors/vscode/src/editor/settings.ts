@@ -5,9 +5,9 @@ import type { Languages } from "../languages.js";
 
 export const SECTION = "cloverWrite";
 /** Of machine scope: no workspace can set them. Each makes another server. */
-export const OF_THE_SERVER = ["serverPath", "model"].map((name) => `${SECTION}.${name}`);
+export const OF_THE_SERVER = ["serverPath", "model", "profile"].map((name) => `${SECTION}.${name}`);
 
-type Name = "serverPath" | "installFrom" | "model";
+type Name = "serverPath" | "installFrom" | "model" | "profile";
 
 export function setting(name: Name): string {
   return workspace.getConfiguration(SECTION).get<string>(name, "").trim();
@@ -19,8 +19,9 @@ export async function set(name: Name, value: string): Promise<void> {
 
 /** What the server and its command line find in their environment. */
 export function environment(): Record<string, string> {
-  const model = setting("model");
-  return model ? { CLOVER_WRITE_MODEL: model } : {};
+  const set = { CLOVER_WRITE_MODEL: setting("model"), CLOVER_WRITE_PROFILE: setting("profile") };
+  // what is empty is left to config.toml
+  return Object.fromEntries(Object.entries(set).filter(([, value]) => value));
 }
 
 export function languages(): Languages {
