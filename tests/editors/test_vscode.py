@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -106,6 +107,29 @@ def test_three_hundred_keystrokes_show_nothing_stale_and_nothing_twice(bench: Wo
         keys += 1 + len(line)
     assert keys >= 300
     assert bench.saved("session.py").decode().splitlines() == lines
+
+
+def test_a_document_without_a_file_gets_ghost_text(bench: Workbench) -> None:
+    bench.run("New Untitled Text File", "File")
+    bench.page.locator(".tab.active", has_text="Untitled").wait_for()
+    bench.type(f"{LINE}\n\ntot")
+    bench.shows(LINE)
+    bench.press("Tab")
+    bench.no_ghost()
+    assert bench.look().line == LINE
+
+
+def test_a_cell_goes_on_as_the_cells_above_it(bench: Workbench) -> None:
+    cells = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "source": [source]}
+        for source in (LINE, "")
+    ]
+    bench.write("cells.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    bench.find("cells.ipynb")
+    cell = bench.page.locator(".notebook-editor .cell .monaco-editor").nth(1)
+    cell.click()
+    bench.type("tot")
+    bench.shows(LINE)
 
 
 def test_at_several_cursors_and_while_an_input_method_composes_nothing_comes(

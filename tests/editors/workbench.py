@@ -22,8 +22,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 20_000
 # the cursor's line as the document has it, the ghost text in and below it, both as they are seen
 LOOK = """() => {
-  const editor = document.querySelector(".editor-instance .monaco-editor.focused")
+  const editor = document.querySelector(".part.editor .monaco-editor.focused")
     ?? document.querySelector(".editor-instance .monaco-editor");
+  if (!editor) return { line: "", ghost: "", whole: "" };
   const cursor = editor.querySelector(".cursors-layer .cursor")?.getBoundingClientRect();
   const ghost = (node) => node.closest?.('[class*="ghost-text"]');
   const plain = (text) => text.replaceAll("\\u00a0", " ").replaceAll("\\u200c", "");
@@ -62,19 +63,26 @@ class Workbench:
         self.server = server
         self._artefacts = artefacts
 
-    def open(self, name: str, text: str | bytes) -> None:
+    def open(self, name: str, text: str) -> None:
         """Make a file in the workspace, open it and put the cursor at its end."""
-        data = text.encode() if isinstance(text, str) else text
-        (self.server.workspace / name).write_bytes(data)
+        self.write(name, text)
+        self.find(name)
+        self.editor(name).wait_for(timeout=PATIENCE_MS)
+        expect(self.page.locator(".tab.active", has_text=name).first).to_be_visible()
+        self.press("Control+End")
+
+    def write(self, name: str, text: str) -> None:
+        """Make a file in the workspace."""
+        (self.server.workspace / name).write_bytes(text.encode())
+
+    def find(self, name: str) -> None:
+        """Open a file by the list of files."""
         self.press("Control+P")
         # by its whole path: the list of the folder's files may be older than this one
         self.page.keyboard.insert_text(str(self.server.workspace / name))
         row = self.page.locator(".quick-input-list .monaco-list-row", has_text=name)
         row.first.wait_for(timeout=PATIENCE_MS)
         self.press("Enter")
-        self.editor(name).wait_for(timeout=PATIENCE_MS)
-        expect(self.page.locator(".tab.active", has_text=name).first).to_be_visible()
-        self.press("Control+End")
 
     def editor(self, name: str) -> Locator:
         """The editor of a file."""
@@ -123,11 +131,11 @@ class Workbench:
             self.page.wait_for_timeout(50)
         return found
 
-    def run(self, title: str) -> None:
+    def run(self, title: str, category: str = "Clover Write") -> None:
         """A command of the palette, by its title."""
         self.press("F1")
-        self.page.keyboard.insert_text(f"Clover Write: {title}")
-        self.pick(re.compile(f"^Clover Write: {re.escape(title)}"))
+        self.page.keyboard.insert_text(f"{category}: {title}")
+        self.pick(re.compile(f"^{category}: {re.escape(title)}"))
 
     def pick(self, text: str | re.Pattern[str]) -> None:
         """Choose the first entry of an open list that has the text."""

@@ -1,7 +1,7 @@
 /** The language server: its process, what it is told, what it tells. */
 import { homedir } from "node:os";
 
-import { type CancellationToken, type Disposable, type LogOutputChannel, workspace } from "vscode";
+import { type CancellationToken, type LogOutputChannel, workspace } from "vscode";
 import {
   ExecuteCommandRequest,
   LanguageClient,
@@ -26,9 +26,11 @@ type Values = Readonly<Record<string, unknown>>;
 /** A command of the server's, taken over by this extension. */
 export type Instead = (command: string, args: unknown[]) => Promise<unknown> | undefined;
 
-export class Server implements Disposable {
+export class Server {
   /** What the user reaches by the server's code actions and is done here in another way. */
   instead: Instead = () => undefined;
+  /** Called when the server says that the engine cannot answer. */
+  failed: () => void = () => undefined;
   #client: LanguageClient | undefined;
 
   constructor(
@@ -48,7 +50,10 @@ export class Server implements Disposable {
     client.onDidChangeState(({ newState }) => {
       if (client === this.#client) this.#follow(newState);
     });
-    client.onNotification("clover/status", (status: ServerStatus) => { this.bar.tell({ status }); });
+    client.onNotification("clover/status", (status: ServerStatus) => {
+      this.bar.tell({ status });
+      if (status.kind === "Error") this.failed();
+    });
     try {
       await client.start();
     } catch (error) {
@@ -79,10 +84,6 @@ export class Server implements Disposable {
   /** The settings may be others now. */
   async reconfigure(): Promise<void> {
     await this.notify("workspace/didChangeConfiguration", { settings: null });
-  }
-
-  dispose(): void {
-    void this.stop();
   }
 
   #follow(state: State): void {

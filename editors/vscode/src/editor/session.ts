@@ -36,11 +36,14 @@ export class Session {
     pause: () => { this.pause.begin(); },
     resume: () => { this.pause.end(); },
     toggleLanguage: () => setLanguages(toggled(languages(), active().document.languageId)),
+    offerModel: () => this.#offerModel(false),
     setUp: () => this.#setUp(),
     restart: () => this.start(),
     showLog: () => { this.log.show(); },
     menu: () => this.#menu(),
   };
+
+  #offered = false;
 
   constructor(
     private readonly bar: StatusBar,
@@ -51,6 +54,7 @@ export class Session {
     private readonly installation: Installation,
     private readonly models: ModelPicker,
   ) {
+    server.failed = () => void commands.executeCommand("cloverWrite.offerModel");
     server.instead = (command, args) => (command === RESTRUCTURE ? this.#reviewed(args) : undefined);
   }
 
@@ -79,6 +83,13 @@ export class Session {
   async #setUp(): Promise<void> {
     if (!(await this.installation.choose())) return;
     await this.start();
+    await this.#offerModel(true);
+  }
+
+  /** Where the model is not here, ask whether to fetch it: once in a session, unless it is `wanted`. */
+  async #offerModel(wanted: boolean): Promise<void> {
+    if (this.#offered && !wanted) return;
+    this.#offered = true;
     const program = await this.#program();
     if (program && (await this.models.offer(program))) await this.start();
   }
