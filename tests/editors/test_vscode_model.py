@@ -16,6 +16,7 @@ from tests.editors.workbench import Workbench, workbench
 
 pytestmark = [pytest.mark.slow, pytest.mark.model]
 
+MODEL_MS = 180_000
 CODE = '''\
 def area(width: float, height: float) -> float:
     """The area of a rectangle."""
@@ -63,7 +64,8 @@ def bench(
         bench.status("Ready")
         bench.open("begin.py", CODE)
         bench.type("return")
-        bench.status("tokens in")
+        # the engine loads its model in the first minutes of a slow machine
+        bench.status("tokens in|answers again", 180)
         yield bench
     for process in engines(home):
         process.terminate()
@@ -113,7 +115,9 @@ def test_a_chinese_note_is_written_on_and_taken_in_words(bench: Workbench) -> No
 def test_all_holes_are_filled_and_given_back_by_one_undo(bench: Workbench) -> None:
     bench.open("tea.md", HOLES)
     bench.run("Fill All Masked Spans")
-    bench.page.locator(".view-line", has_text="____").first.wait_for(state="detached")
+    bench.page.locator(".view-line", has_text="____").first.wait_for(
+        state="detached", timeout=MODEL_MS
+    )
     bench.shoot("filled")
     filled = bench.saved("tea.md").decode()
     assert "[MASK]" not in filled
@@ -127,7 +131,7 @@ def test_a_messy_note_gets_its_shape_and_one_undo_gives_it_back(bench: Workbench
     bench.open("monday.md", MESSY)
     bench.run("Restructure to Template")
     bench.pick("incident")
-    bench.page.locator(".monaco-diff-editor").first.wait_for(timeout=120_000)
+    bench.page.locator(".monaco-diff-editor").first.wait_for(timeout=MODEL_MS)
     bench.page.locator(".notification-toast", has_text="Restructured to").first.wait_for()
     bench.shoot("restructure")
     bench.answer("Restructured to", "Apply")
@@ -158,7 +162,7 @@ def test_an_engine_that_is_killed_is_shown_missed_and_started_again(bench: Workb
     bench.status("loading|engine")
     bench.shoot("engine killed")
     bench.type("wid")
-    bench.status("Ready")
+    bench.status("Ready", 180)
     bench.run("Complete Now")
     assert bench.ghost(60)
     assert engines(bench.server.home)

@@ -149,7 +149,7 @@ class Workbench:
         toast.wait_for(timeout=PATIENCE_MS)
         toast.get_by_role("button", name=button).first.click()
 
-    def status(self, wanted: str) -> str:
+    def status(self, wanted: str, within_s: float = 60) -> str:
         """What the item in the status bar says to a screen reader, once it is as wanted."""
         item = self.page.locator('[id="clover-write.clover-write.cloverWrite.status"] a').first
         item.wait_for(timeout=PATIENCE_MS)
@@ -158,7 +158,9 @@ class Workbench:
         def label() -> str:
             return item.get_attribute("aria-label") or ""
 
-        return self.wait(label, lambda text: bool(pattern.search(text)), f"status {wanted}", 60)
+        return self.wait(
+            label, lambda text: bool(pattern.search(text)), f"status {wanted}", within_s
+        )
 
     def saved(self, name: str) -> bytes:
         """The bytes of the file, after saving it."""

@@ -67,8 +67,8 @@ export class Session {
 
   /** The cursor rests elsewhere: the server may read the text there ahead. */
   async moved({ textEditor, kind, selections }: TextEditorSelectionChangeEvent): Promise<void> {
-    // typing moves it too, but that the server sees itself
-    if (kind === undefined || kind === TextEditorSelectionChangeKind.Command || selections.length > 1) return;
+    // typing moves it too (`Keyboard`), but that the server sees itself; arrow keys are commands
+    if (kind === undefined || kind === TextEditorSelectionChangeKind.Keyboard || selections.length > 1) return;
     const { line, character } = textEditor.selection.active;
     const textDocument = { uri: textEditor.document.uri.toString() };
     await this.server.notify("clover/didMoveCursor", { textDocument, position: { line, character } });
