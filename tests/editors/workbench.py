@@ -19,7 +19,7 @@ from tests.editors.code_server import CodeServer
 
 T = TypeVar("T")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 # the cursor's line as the document has it, the ghost text in and below it, both as they are seen
 LOOK = """() => {
   const editor = document.querySelector(".part.editor .monaco-editor.focused")
@@ -111,7 +111,7 @@ class Workbench:
             self.look, lambda look: bool(look.ghost) and look.whole == whole, f"ghost for {whole!r}"
         )
 
-    def ghost(self, within_s: float = 8) -> str:
+    def ghost(self, within_s: float = 20) -> str:
         """The ghost text, once there is some."""
         return self.wait(self.look, lambda look: bool(look.ghost), "ghost text", within_s).ghost
 
@@ -120,7 +120,7 @@ class Workbench:
         self.wait(self.look, lambda look: not look.ghost, "line without ghost text")
 
     def wait(
-        self, now: Callable[[], T], wanted: Callable[[T], bool], what: str, within_s: float = 8
+        self, now: Callable[[], T], wanted: Callable[[T], bool], what: str, within_s: float = 20
     ) -> T:
         """What `now` returns once that is as wanted."""
         give_up_at = time.monotonic() + within_s

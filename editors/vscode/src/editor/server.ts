@@ -1,34 +1,16 @@
-/** The language server: its process, what it is told, what it tells. */
-import { homedir } from "node:os";
+/** The language server: started, stopped, asked and told. */
+import type { LogOutputChannel } from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
 
-import { type CancellationToken, type LogOutputChannel, workspace } from "vscode";
-import {
-  ExecuteCommandRequest,
-  LanguageClient,
-  type LanguageClientOptions,
-  type Middleware,
-  RevealOutputChannelOn,
-  State,
-  TransportKind,
-} from "vscode-languageclient/node";
-
-import { forServer } from "../serverSettings.js";
-import { QUIET, type ServerStatus } from "../situation.js";
+import { type Phase, QUIET, type ServerStatus } from "../situation.js";
+import type { Surroundings } from "./client.js";
 import type { Guards } from "./guards.js";
 import type { Pause } from "./pause.js";
-import { environment, SECTION } from "./settings.js";
 import type { StatusBar } from "./statusBar.js";
-
-// untitled documents and notebooks too; views and panels of VS Code are documents as well, and are none of ours
-const SCHEMES = ["file", "untitled", "vscode-notebook-cell", "vscode-vfs", "memfs"];
-
-type Values = Readonly<Record<string, unknown>>;
-/** A command of the server's, taken over by this extension. */
-export type Instead = (command: string, args: unknown[]) => Promise<unknown> | undefined;
 
 export class Server {
   /** What the user reaches by the server's code actions and is done here in another way. */
-  instead: Instead = () => undefined;
+  instead: Surroundings["instead"] = () => undefined;
   /** Called when the server says that the engine cannot answer. */
   failed: () => void = () => undefined;
   #client: LanguageClient | undefined;
@@ -43,17 +25,19 @@ export class Server {
   /** Start the program in place of the server that runs. What prevents it is shown in the status bar. */
   async start(program: string): Promise<void> {
     await this.stop();
-    const options = { cwd: homedir(), env: { ...process.env, ...environment() } };
-    const executable = { command: program, args: ["lsp"], transport: TransportKind.stdio, options };
-    const client = new LanguageClient(SECTION, "Clover Write", executable, this.#options());
+    // the library takes longer to load than an extension may take to activate
+    const { createClient } = await import("./client.js");
+    const client = createClient(program, {
+      log: this.log,
+      guards: this.guards,
+      isPaused: () => this.pause.until !== undefined,
+      instead: (command, args) => this.instead(command, args),
+      phase: (phase) => {
+        if (client === this.#client) this.#follow(phase);
+      },
+      status: (status) => { this.#told(status); },
+    });
     this.#client = client;
-    client.onDidChangeState(({ newState }) => {
-      if (client === this.#client) this.#follow(newState);
-    });
-    client.onNotification("clover/status", (status: ServerStatus) => {
-      this.bar.tell({ status });
-      if (status.kind === "Error") this.failed();
-    });
     try {
       await client.start();
     } catch (error) {
@@ -71,9 +55,9 @@ export class Server {
   }
 
   /** What a command of the server's returns. Raises Error where it does not run. */
-  async command<T>(command: string, args: unknown[], token?: CancellationToken): Promise<T> {
+  async command<T>(command: string, args: unknown[]): Promise<T> {
     if (!this.#client?.isRunning()) throw new Error("The server does not run: click Clover in the status bar.");
-    return (await this.#client.sendRequest(ExecuteCommandRequest.type, { command, arguments: args }, token)) as T;
+    return this.#client.sendRequest<T>("workspace/executeCommand", { command, arguments: args });
   }
 
   /** Tell the server, if it runs. */
@@ -86,36 +70,13 @@ export class Server {
     await this.notify("workspace/didChangeConfiguration", { settings: null });
   }
 
-  #follow(state: State): void {
-    if (state === State.Starting) this.bar.tell({ phase: "starting", status: QUIET });
-    else if (state === State.Running) this.bar.tell({ phase: "running" });
-    else this.bar.tell({ phase: "stopped", reason: "its log says why" });
+  #follow(phase: Phase): void {
+    if (phase === "starting") this.bar.tell({ phase, status: QUIET });
+    else this.bar.tell({ phase, reason: "its log says why" });
   }
 
-  #options(): LanguageClientOptions {
-    return {
-      documentSelector: [...SCHEMES.map((scheme) => ({ scheme }))],
-      outputChannel: this.log,
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
-      // the status bar says so already
-      initializationFailedHandler: () => false,
-      middleware: this.#middleware(),
-    };
-  }
-
-  #middleware(): Middleware {
-    return {
-      provideInlineCompletionItems: (document, position, context, token, next) =>
-        this.guards.allow(document, context) ? next(document, position, context, token) : [],
-      executeCommand: (command, args: unknown[], next): unknown => this.instead(command, args) ?? next(command, args),
-      workspace: {
-        configuration: (params) =>
-          params.items.map(({ section, scopeUri }) => {
-            const scope = scopeUri === undefined ? undefined : this.#client?.protocol2CodeConverter.asUri(scopeUri);
-            const value = workspace.getConfiguration(undefined, scope).get<Values>(section ?? SECTION, {});
-            return section === SECTION ? forServer(value, this.pause.until !== undefined) : value;
-          }),
-      },
-    };
+  #told(status: ServerStatus): void {
+    this.bar.tell({ status });
+    if (status.kind === "Error") this.failed();
   }
 }
