@@ -27,9 +27,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory, artefacts: Path) -> Iterator
         bench.status("Ready")
         bench.open("begin.py", f"{LINE}\n\n")
         bench.type("tot")
-        # the engine is imported now, and that may take longer than a keystroke waits
-        bench.run("Complete Now")
-        bench.ghost()
+        # the engine is imported now
+        bench.ghost_at_last()
         bench.press("Escape")
         yield bench
 

@@ -84,13 +84,12 @@ def engines(home: Path) -> list[psutil.Process]:
 def test_code_is_written_and_taken(bench: Workbench) -> None:
     bench.open("area.py", CODE)
     bench.type("return ")
-    ghost = bench.ghost(60)
+    ghost = bench.ghost_at_last()
     bench.shoot("ghost text in code")
     assert "width" in ghost
     bench.press("Escape")
     bench.no_ghost()
-    bench.run("Complete Now")
-    ghost = bench.ghost(60)
+    ghost = bench.ghost_at_last()
     bench.press("Tab")
     bench.no_ghost()
     assert bench.saved("area.py").decode() == f"{CODE}return {ghost}"
@@ -99,7 +98,7 @@ def test_code_is_written_and_taken(bench: Workbench) -> None:
 def test_a_chinese_note_is_written_on_and_taken_in_words(bench: Workbench) -> None:
     bench.open("会议纪要.md", NOTE)
     bench.type("，")
-    ghost = bench.ghost(60)
+    ghost = bench.ghost_at_last()
     bench.shoot("ghost-text")
     whole = bench.look().whole
     assert any("\u4e00" <= sign <= "\u9fff" for sign in ghost)
@@ -147,7 +146,7 @@ def test_a_messy_note_gets_its_shape_and_one_undo_gives_it_back(bench: Workbench
 def test_an_engine_that_is_killed_is_shown_missed_and_started_again(bench: Workbench) -> None:
     bench.open("killed.py", CODE)
     bench.type("return ")
-    bench.ghost(60)
+    bench.ghost_at_last()
     bench.press("Escape")
     killed = engines(bench.server.home)
     assert killed
@@ -163,6 +162,5 @@ def test_an_engine_that_is_killed_is_shown_missed_and_started_again(bench: Workb
     bench.shoot("engine killed")
     bench.type("wid")
     bench.status("Ready", 180)
-    bench.run("Complete Now")
-    assert bench.ghost(60)
+    assert bench.ghost_at_last()
     assert engines(bench.server.home)
