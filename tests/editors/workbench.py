@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,9 +15,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from tests.editors.code_server import CodeServer
+from tests.support.chromium import find_chromium
 
 T = TypeVar("T")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_MS = 60_000
 # the cursor's line as the document has it, the ghost text in and below it, both as they are seen
 LOOK = """() => {
@@ -195,8 +194,7 @@ class Workbench:
 @contextmanager
 def workbench(server: CodeServer, artefacts: Path) -> Iterator[Workbench]:
     """A window of the server's folder, with the extension at work; skips without a browser."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not browser:
+    if not (browser := find_chromium()):
         pytest.skip("chromium is not installed: .ci/run installs it")
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     with sync_playwright() as playwright:
