@@ -34,6 +34,7 @@ class Cell:
 class _Notebook:
     version: int
     cells: tuple[Cell, ...]
+    applied: types.NotebookDocumentCellChanges | None = None  # the last change
 
 
 class Notebooks:
@@ -51,7 +52,10 @@ class Notebooks:
     def change(self, uri: str, version: int, change: types.NotebookDocumentCellChanges) -> bool:
         """Apply a change of the cells' order or kind; False if it was applied already."""
         notebook = self._open.get(uri)
-        if notebook is None or version <= notebook.version:
+        # VS Code names the version before the change, which at first is that it was opened with
+        if notebook is None or (version, change) == (notebook.version, notebook.applied):
+            return False
+        if version < notebook.version:
             return False
         cells = list(notebook.cells)
         if change.structure:
@@ -59,7 +63,7 @@ class Notebooks:
             cells[array.start : array.start + array.delete_count] = map(Cell.of, array.cells or ())
         newer = {cell.document: Cell.of(cell) for cell in change.data or ()}
         cells = [newer.get(cell.uri, cell) for cell in cells]
-        self._put(uri, _Notebook(version, tuple(cells)))
+        self._put(uri, _Notebook(version, tuple(cells), change))
         return True
 
     def close(self, uri: str) -> None:
