@@ -21,7 +21,7 @@ T = TypeVar("T")
 PATIENCE_MS = 60_000
 # the cursor's line as the document has it, the ghost text in and below it, both as they are seen
 LOOK = """() => {
-  const editor = document.querySelector(".part.editor .monaco-editor.focused")
+  const editor = document.querySelector(".monaco-editor.focused")
     ?? document.querySelector(".editor-instance .monaco-editor");
   if (!editor) return { line: "", ghost: "", whole: "" };
   const cursor = editor.querySelector(".cursors-layer .cursor")?.getBoundingClientRect();
