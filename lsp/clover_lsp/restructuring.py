@@ -30,6 +30,7 @@ from clover_lsp.workspace_edits import apply_edits, takes_annotations, text_edit
 # what reads documents is imported where it is used: an editor waits for the server to start
 if TYPE_CHECKING:
     from clover_templates.document import Document as Parsed
+    from clover_templates.library import Entry
     from clover_templates.restructure import Proposal
     from clover_templates.template import Template
 
@@ -37,8 +38,11 @@ log = logging.getLogger(__name__)
 
 RESTRUCTURE = "clover-write.restructure"
 PREVIEW = "clover-write.previewRestructure"
+TEMPLATES = "clover-write.templates"
 RESTRUCTURE_KIND = "refactor.rewrite.restructure"
 _RECENT = 8
+# more do not fit into a message that asks
+_MOST_OFFERED = 8
 # a thread cannot be ended: what takes longer than seconds is for the command line
 MAX_CHARS = 1_000_000
 _TEMPLATE_LINE = re.compile(r"template[ \t]*:")
@@ -122,6 +126,24 @@ class Restructuring:
             return await asyncio.to_thread(_shown, outcome) if outcome else None
         return None
 
+    async def templates(self, uri: str) -> list[dict[str, str]]:
+        """All that can be used, as plain data: for an editor's own picker."""
+        with self._telling():
+            document = self._documents.get(uri)
+            if document is None:
+                raise RestructureRefused("the document is not open")
+            return [
+                {
+                    "name": entry.template.name,
+                    "title": entry.template.title,
+                    "description": entry.template.settings.description or "",
+                    "language": entry.template.settings.lang,
+                    "origin": entry.origin.value,
+                }
+                for entry in await self._fitting(document)
+            ]
+        return []
+
     async def _outcome(self, request: RestructureRequest) -> _Outcome | None:
         """None where the user chose no template. Raises CloverError."""
         document = self._documents.get(request.uri)
@@ -192,14 +214,10 @@ class Restructuring:
 
     async def _chosen(self, document: Document) -> str | None:
         """The name of the template that the user picks, None for none."""
-        from clover_templates.fitting import fitting
-
-        entries = await asyncio.to_thread(self._shelves.library().entries)
-        parsed = await asyncio.to_thread(_parsed, document)
-        found = await asyncio.to_thread(fitting, parsed, entries, recent=self._recent)
-        names = {f"{entry.template.title} ({entry.template.name})": entry for entry in found}
+        found = await self._fitting(document)
+        names = {f"{e.template.title} ({e.template.name})": e for e in found[:_MOST_OFFERED]}
         question = (
-            f"Restructure to which template? These of {len(entries)} fit best; `clover-write"
+            f"Restructure to which template? These of {len(found)} fit best; `clover-write"
             " templates list` has all, and front matter can name one (template: adr)"
         )
         answer = await self._server.window_show_message_request_async(
@@ -209,6 +227,15 @@ class Restructuring:
         )
         entry = names.get(answer.title) if answer else None
         return entry.template.name if entry else None
+
+    async def _fitting(self, document: Document) -> list[Entry]:
+        """All templates that can be used, best first."""
+        from clover_templates.fitting import fitting
+
+        entries = await asyncio.to_thread(self._shelves.library().entries)
+        parsed = await asyncio.to_thread(_parsed, document)
+        most = len(entries)
+        return await asyncio.to_thread(fitting, parsed, entries, recent=self._recent, most=most)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

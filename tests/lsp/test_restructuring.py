@@ -14,6 +14,7 @@ from tests.support.note_editor import PATIENCE_S, URI, NoteEditor
 
 RESTRUCTURE = "clover-write.restructure"
 PREVIEW = "clover-write.previewRestructure"
+TEMPLATES = "clover-write.templates"
 WORDS = {"model": False}
 NOTE = "# Outage 中\n\n## Root cause\n\nIt was full.\n\n## What people saw\n\n- errors\n"
 REPORT = """\
@@ -142,6 +143,23 @@ async def test_the_user_picks_among_templates_that_fit(editor: NoteEditor, works
     editor.choice = "Report (report)"
     await editor.run(RESTRUCTURE, URI, None, WORDS)
     assert editor.edited() == RESTRUCTURED
+
+
+async def test_an_editor_with_a_picker_of_its_own_gets_all_that_can_be_used(
+    editor: NoteEditor, workspace: Path
+) -> None:
+    put(workspace, "broken", "# {{title}}\n\n## {{\n")
+    await editor.start(folder=workspace)
+    editor.open(NOTE)
+    found = await editor.run(TEMPLATES, URI)
+    about = {"title": "Report", "description": "", "language": "en", "origin": "workspace"}
+    assert found[0] == {"name": "report", **about}
+    names = [each["name"] for each in found]
+    assert len(names) > 8
+    assert "slow" in names
+    assert "broken" not in names
+    assert await editor.run(TEMPLATES, "untitled:none") == []
+    assert editor.told() == ["nothing was changed: the document is not open"]
 
 
 async def test_ended_by_the_user_it_changes_nothing(editor: NoteEditor, workspace: Path) -> None:

@@ -12,7 +12,7 @@ from clover_lsp.configuration import Configuration
 from clover_lsp.conformance_diagnostics import SOURCE, ConformanceDiagnostics
 from clover_lsp.documents import Documents
 from clover_lsp.protocol import CloverServer
-from clover_lsp.restructuring import PREVIEW, RESTRUCTURE, Restructuring
+from clover_lsp.restructuring import PREVIEW, RESTRUCTURE, TEMPLATES, Restructuring
 from clover_lsp.template_files import TemplateFiles
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,10 @@ def serve_templates(
     @server.command(PREVIEW)
     async def preview(uri: str, *more: Any) -> dict[str, Any] | None:
         return await restructuring.preview(uri, *more)
+
+    @server.command(TEMPLATES)
+    async def templates(uri: str) -> list[dict[str, str]]:
+        return await restructuring.templates(uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def did_save(params: types.DidSaveTextDocumentParams) -> None:
