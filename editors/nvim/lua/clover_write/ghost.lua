@@ -43,6 +43,11 @@ function M.set_highlights()
   local grey = { fg = "#808080", ctermfg = 244, italic = true, default = true }
   vim.api.nvim_set_hl(0, HIGHLIGHT, grey)
   vim.api.nvim_set_hl(0, HIGHLIGHT .. "More", { link = HIGHLIGHT, default = true })
+  -- Neovim's own looks like typed text where there are but the terminal's colours
+  local native = vim.api.nvim_get_hl(0, { name = "ComplHint", link = false })
+  if native.ctermfg == nil then
+    vim.api.nvim_set_hl(0, "ComplHint", vim.tbl_extend("force", native, { ctermfg = 244 }))
+  end
 end
 
 return M
