@@ -35,11 +35,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
 	touch $@
 
+neovim: ## the Neovims that tests/editors drives, into the user's cache folder
+	tests/editors/install-neovim
+
 clients: ## the packages that tests/editors drives under Node (npm)
 	cd tests/editors/node && npm ci --no-audit --no-fund --silent
 
 clean: ## remove the virtual environment and all caches of the checkout
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis tests/editors/node/node_modules
 
-.PHONY: help demo check test bench recording model clients clean
+.PHONY: help demo check test bench recording model neovim clients clean
 .DEFAULT_GOAL := help

@@ -41,8 +41,7 @@ PREVIEW = "clover-write.previewRestructure"
 TEMPLATES = "clover-write.templates"
 RESTRUCTURE_KIND = "refactor.rewrite.restructure"
 _RECENT = 8
-# more do not fit into a message that asks
-_MOST_OFFERED = 8
+_CHOICES = 8  # a message has so many buttons at most
 # a thread cannot be ended: what takes longer than seconds is for the command line
 MAX_CHARS = 1_000_000
 _TEMPLATE_LINE = re.compile(r"template[ \t]*:")
@@ -127,18 +126,17 @@ class Restructuring:
         return None
 
     async def templates(self, uri: str) -> list[dict[str, str]]:
-        """All that can be used, as plain data: for an editor's own picker."""
+        """The templates that can be used, those that fit the document best first, as plain data;
+        nothing where the user was told why not."""
         with self._telling():
-            document = self._documents.get(uri)
-            if document is None:
-                raise RestructureRefused("the document is not open")
+            document = self._open(uri)
             return [
                 {
                     "name": entry.template.name,
                     "title": entry.template.title,
-                    "description": entry.template.settings.description or "",
-                    "language": entry.template.settings.lang,
-                    "origin": entry.origin.value,
+                    "description": entry.template.settings.description,
+                    "lang": entry.template.settings.lang,
+                    "origin": entry.origin,
                 }
                 for entry in await self._fitting(document)
             ]
@@ -146,13 +144,7 @@ class Restructuring:
 
     async def _outcome(self, request: RestructureRequest) -> _Outcome | None:
         """None where the user chose no template. Raises CloverError."""
-        document = self._documents.get(request.uri)
-        if document is None:
-            raise RestructureRefused("the document is not open")
-        if len(document.text) > MAX_CHARS:
-            raise RestructureRefused(
-                "the document is over 1 MB: `clover-write restructure` takes more"
-            )
+        document = self._open(request.uri)
         if request.model and (reason := refusal(document, self._settings(request.uri))):
             raise RestructureRefused(reason)
         name = request.template or await self._chosen(document)
@@ -163,6 +155,26 @@ class Restructuring:
             self._server,
             f"Restructuring to {name}",
             lambda report: self._proposed(request, document, name, report),
+        )
+
+    def _open(self, uri: str) -> Document:
+        document = self._documents.get(uri)
+        if document is None:
+            raise RestructureRefused("the document is not open")
+        if len(document.text) > MAX_CHARS:
+            raise RestructureRefused(
+                "the document is over 1 MB: `clover-write restructure` takes more"
+            )
+        return document
+
+    async def _fitting(self, document: Document) -> list[Entry]:
+        """The templates that can be used, those that fit the document best first."""
+        from clover_templates.fitting import fitting
+
+        entries = await asyncio.to_thread(self._shelves.library().entries)
+        parsed = await asyncio.to_thread(_parsed, document)
+        return await asyncio.to_thread(
+            fitting, parsed, entries, recent=self._recent, most=len(entries)
         )
 
     async def _proposed(
@@ -215,7 +227,9 @@ class Restructuring:
     async def _chosen(self, document: Document) -> str | None:
         """The name of the template that the user picks, None for none."""
         found = await self._fitting(document)
-        names = {f"{e.template.title} ({e.template.name})": e for e in found[:_MOST_OFFERED]}
+        names = {
+            f"{entry.template.title} ({entry.template.name})": entry for entry in found[:_CHOICES]
+        }
         question = (
             f"Restructure to which template? These of {len(found)} fit best; `clover-write"
             " templates list` has all, and front matter can name one (template: adr)"
@@ -227,15 +241,6 @@ class Restructuring:
         )
         entry = names.get(answer.title) if answer else None
         return entry.template.name if entry else None
-
-    async def _fitting(self, document: Document) -> list[Entry]:
-        """All templates that can be used, best first."""
-        from clover_templates.fitting import fitting
-
-        entries = await asyncio.to_thread(self._shelves.library().entries)
-        parsed = await asyncio.to_thread(_parsed, document)
-        most = len(entries)
-        return await asyncio.to_thread(fitting, parsed, entries, recent=self._recent, most=most)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

@@ -117,6 +117,28 @@ async def test_a_preview_shows_everything_and_changes_nothing(
     assert (editor.edits, editor.told()) == ([], [])
 
 
+async def test_templates_for_a_picker_those_that_fit_first(
+    editor: NoteEditor, workspace: Path
+) -> None:
+    put(workspace, "broken", "# {{")
+    await editor.start(folder=workspace)
+    editor.open(NOTE)
+    first, *others = await editor.run(TEMPLATES, URI)
+    assert first == {
+        "name": "report",
+        "title": "Report",
+        "description": "",
+        "lang": "en",
+        "origin": "workspace",
+    }
+    names = [each["name"] for each in others]
+    assert "adr" in names
+    assert "broken" not in names
+    assert (editor.edits, editor.told()) == ([], [])
+    assert await editor.run(TEMPLATES, "untitled:nowhere") == []
+    assert editor.told() == ["nothing was changed: the document is not open"]
+
+
 async def test_progress_shows_what_is_placed_and_what_share_is_read(
     editor: NoteEditor, workspace: Path
 ) -> None:
@@ -143,23 +165,6 @@ async def test_the_user_picks_among_templates_that_fit(editor: NoteEditor, works
     editor.choice = "Report (report)"
     await editor.run(RESTRUCTURE, URI, None, WORDS)
     assert editor.edited() == RESTRUCTURED
-
-
-async def test_an_editor_with_a_picker_of_its_own_gets_all_that_can_be_used(
-    editor: NoteEditor, workspace: Path
-) -> None:
-    put(workspace, "broken", "# {{title}}\n\n## {{\n")
-    await editor.start(folder=workspace)
-    editor.open(NOTE)
-    found = await editor.run(TEMPLATES, URI)
-    about = {"title": "Report", "description": "", "language": "en", "origin": "workspace"}
-    assert found[0] == {"name": "report", **about}
-    names = [each["name"] for each in found]
-    assert len(names) > 8
-    assert "slow" in names
-    assert "broken" not in names
-    assert await editor.run(TEMPLATES, "untitled:none") == []
-    assert editor.told() == ["nothing was changed: the document is not open"]
 
 
 async def test_ended_by_the_user_it_changes_nothing(editor: NoteEditor, workspace: Path) -> None:

@@ -1,7 +1,8 @@
-"""Neovim, driven as a user drives it: keys go in, and what its screen and buffers hold comes out."""
+"""Neovim, driven as a user drives it: keys go in, and what it shows and holds comes out."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from tests.support.wire import SERVER
 T = TypeVar("T")
 PLUGIN = Path(__file__).parents[2] / "editors" / "nvim"
 # nothing here waits that long unless something is broken
-PATIENCE_S = 60
+PATIENCE_S = 30
 SERVES = """
 local server = require("clover_write.server")
 return server.serves(vim.api.nvim_get_current_buf()) and server.client().initialized == true
@@ -28,16 +29,15 @@ NAMESPACES = ("clover_write", "nvim.lsp.inline_completion")
 
 
 def editors_folder() -> Path:
-    """Where `install_neovim.sh` puts them."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("CLOVER_WRITE_EDITORS_DIR") or Path(cache) / "clover-write-editors")
+    """Where `make neovim` puts them."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clover-write-editors"
 
 
 def program(version: str) -> str:
     """The installed Neovim of a version; skips where there is none."""
-    path = editors_folder() / "neovim" / version / "nvim"
+    path = editors_folder() / f"neovim-{version}" / "nvim"
     if not path.exists():
-        pytest.skip(f"Neovim {version} is not installed: run tests/editors/install_neovim.sh")
+        pytest.skip(f"Neovim {version} is not installed: run make neovim")
     return str(path)
 
 
@@ -54,6 +54,7 @@ class Neovim:
     """One Neovim with the plugin, without a screen."""
 
     def __init__(self, version: str, home: Path, init: Path, *files: Path) -> None:
+        self.patience_s = PATIENCE_S
         command = [program(version), "--embed", "--headless", "-n", "-i", "NONE", "-u", str(init)]
         before = dict(os.environ)
         os.environ.update(environment(home))
@@ -65,10 +66,9 @@ class Neovim:
 
     def close(self) -> None:
         """End it, whatever is unsaved."""
-        try:
+        # it ends before it answers
+        with contextlib.suppress(OSError, EOFError):
             self.command("qall!")
-        except (OSError, EOFError):
-            pass  # it ends before it answers
         self._api.close()
 
     def call(self, function: str, *arguments: object) -> Any:
@@ -132,7 +132,7 @@ class Neovim:
 
     def until(self, read: Callable[[], T], what: str) -> T:
         """What `read` gives, once that is something."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + self.patience_s
         while time.monotonic() < end:
             if found := read():
                 return found

@@ -22,9 +22,7 @@ def kind(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="package")
-def shared(
-    kind: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Neovim]:
+def shared(kind: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]:
     version, painter = kind
     home = tmp_path_factory.mktemp("home")
     editor = Neovim(version, home, write_init(home, f'ghost = "{painter}"'))

@@ -1,4 +1,4 @@
-"""What is accepted in Neovim gets into the file byte by byte, whatever the file and the mappings."""
+"""What is accepted in Neovim gets into the file byte by byte, whatever file and mappings are."""
 
 from __future__ import annotations
 

@@ -67,7 +67,9 @@ def test_what_prevents_a_fill_is_told(edit: Open) -> None:
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_a_restructuring_is_reviewed_applied_and_undone(edit: Open, tmp_path: Path, eol: str) -> None:
+def test_a_restructuring_is_reviewed_applied_and_undone(
+    edit: Open, tmp_path: Path, eol: str
+) -> None:
     put_template(tmp_path)
     original = NOTE.replace("\n", eol).encode()
     editor = edit(NOTE.replace("\n", eol), "note.md")

@@ -1,4 +1,4 @@
-"""The real coder-0.5b in Neovim: code and a Chinese note, spans, a messy note brought into shape."""
+"""The real coder-0.5b in Neovim: code, a Chinese note, spans, a messy note brought into shape."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.support.wire import SERVER
 pytestmark = [pytest.mark.model, pytest.mark.usefixtures("real_model")]
 
 REAL = SERVER[:5]
-CODE = '''\
+CODE = """\
 def celsius_to_fahrenheit(celsius):
     return celsius * 9 / 5 + 32
 
 
 def fahrenheit_to_celsius(fahrenheit):
-    return'''
+    return"""
 NOTE = """\
 # 会议记录
 
@@ -48,9 +48,16 @@ The disk of the database was full because logs were not rotated.
 
 
 @pytest.fixture
-def real(start: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+def real(start: Open) -> Open:
     """Opens a file in a Neovim whose server has the model."""
-    return lambda text, name: start(text, name, server=REAL)
+
+    def open(text: str, name: str) -> Neovim:
+        editor = start(text, name, server=REAL)
+        editor.patience_s = 600
+        editor.ready()
+        return editor
+
+    return open
 
 
 def ghost(editor: Neovim) -> str:
@@ -62,7 +69,6 @@ def test_ghost_text_accepted_in_words_and_whole_and_rejected(
     real: Open, text: str, name: str
 ) -> None:
     editor = real(text, name)
-    editor.ready()
     editor.type("GA")
     shown = ghost(editor)
     editor.type("<Esc>")
@@ -81,7 +87,6 @@ def test_ghost_text_accepted_in_words_and_whole_and_rejected(
 
 def test_all_spans(real: Open) -> None:
     editor = real(SPANS, "note.md")
-    editor.ready()
     editor.command("CloverFill")
     editor.until(lambda: "____" not in "\n".join(editor.lines), "not filled")
     editor.type("u")
@@ -90,7 +95,6 @@ def test_all_spans(real: Open) -> None:
 
 def test_a_messy_note(real: Open, tmp_path: Path) -> None:
     editor = real(MESSY, "note.md")
-    editor.ready()
     editor.command("CloverRestructure incident")
     editor.until(lambda: editor.lua("return vim.fn.tabpagenr('$')") == 2, "no review")
     proposed = editor.lines

@@ -23,7 +23,7 @@ class Terminal:
     """A terminal of 80 by 12 with one program in it."""
 
     def __init__(self, home: Path, command: list[str]) -> None:
-        self._tmux = ["tmux", "-L", f"clover-{os.getpid()}", "-f", "/dev/null"]
+        self._tmux = ["tmux", "-S", str(home / "tmux"), "-f", "/dev/null"]
         self._home = home
         size = ["-x", "80", "-y", "12"]
         self._run("-u", "new-session", "-d", "-s", "clover", *size, *command)

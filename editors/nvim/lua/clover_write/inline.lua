@@ -7,10 +7,14 @@ local keys = require("clover_write.keys")
 local native = require("clover_write.native")
 local pauses = require("clover_write.pauses")
 local server = require("clover_write.server")
+local status = require("clover_write.status")
 local Suggestion = require("clover_write.suggestion")
 local words = require("clover_write.words")
 
 local M = {}
+
+-- an engine that is loading is asked again so much later, for someone who waits for it
+local AGAIN_MS = 1000
 
 ---@type clover_write.Suggestion?
 local current
@@ -60,24 +64,6 @@ local function tell_shown()
   end
 end
 
---- Takes an answer that fits the buffer and the cursor as they are.
----@param buf integer
----@param items clover_write.Item[]
-local function offer(buf, items)
-  local other = unlike
-  unlike = nil
-  if #items == 0 or vim.fn.pumvisible() == 1 then
-    M.clear()
-    return
-  end
-  current = Suggestion.new(buf, items)
-  if #items > 1 and current:rest() == other then
-    current.index = 2
-  end
-  show()
-  tell_shown()
-end
-
 --- Whether a suggestion shows and still fits at the cursor; it has followed what was typed.
 ---@return boolean
 local function is_showing()
@@ -92,6 +78,49 @@ end
 local function may_ask(buf)
   return not (is_showing() or asking.is_under_way() or pauses.reason(buf))
     and vim.fn.reg_executing() == ""
+end
+
+---@type fun(buf: integer, items: clover_write.Item[])
+local offer
+
+---@param buf integer
+---@param kind integer
+local function ask(buf, kind)
+  if config.is_native() then
+    native.ask(buf, kind)
+  else
+    asking.ask(buf, kind, offer)
+  end
+end
+
+--- Asks again in a while, if the user still waits at the same place.
+---@param buf integer
+local function ask_again(buf)
+  local is_current = asking.moment(buf)
+  vim.defer_fn(function()
+    if is_current() and may_ask(buf) then
+      ask(buf, asking.AUTOMATIC)
+    end
+  end, AGAIN_MS)
+end
+
+--- Takes an answer that fits the buffer and the cursor as they are.
+function offer(buf, items)
+  local other = unlike
+  unlike = nil
+  if #items == 0 or vim.fn.pumvisible() == 1 then
+    M.clear()
+    if status.current.kind == "Warning" then
+      ask_again(buf)
+    end
+    return
+  end
+  current = Suggestion.new(buf, items)
+  if #items > 1 and current:rest() == other then
+    current.index = 2
+  end
+  show()
+  tell_shown()
 end
 
 --- Follows the cursor and what was typed, and asks where nothing shows.
@@ -114,10 +143,8 @@ function M.complete()
   local buf = vim.api.nvim_get_current_buf()
   if not server.serves(buf) then
     vim.notify("Clover Write: no server for this buffer; see :checkhealth clover_write", 3)
-  elseif config.is_native() then
-    native.ask(buf, asking.INVOKED)
   else
-    asking.ask(buf, asking.INVOKED, offer)
+    ask(buf, asking.INVOKED)
   end
 end
 
@@ -142,6 +169,15 @@ local function put(suggestion, text)
   vim.api.nvim_win_set_cursor(0, { suggestion.row + 1, suggestion.col })
 end
 
+---@param text string
+---@return integer
+local function utf16_length(text)
+  if vim.fn.has("nvim-0.11") == 1 then
+    return vim.str_utfindex(text, "utf-16")
+  end
+  return (select(2, vim.str_utfindex(text)))
+end
+
 --- Tells the server what was taken: all, or so many UTF-16 units from the text's beginning.
 ---@param suggestion clover_write.Suggestion
 local function tell_accepted(suggestion)
@@ -154,8 +190,7 @@ local function tell_accepted(suggestion)
     server.request("workspace/executeCommand", params, function() end, suggestion.buf)
   else
     local taken = item.insertText:sub(1, suggestion.taken)
-    local units = vim.str_utfindex and select(2, vim.str_utfindex(taken))
-    server.notify("clover/didPartiallyAccept", { id = id, acceptedLength = units })
+    server.notify("clover/didPartiallyAccept", { id = id, acceptedLength = utf16_length(taken) })
   end
 end
 
