@@ -130,7 +130,7 @@ class Neovim:
                 found.append(Ghost(row, col, text.replace("<200d>", "\u200d")))
         return found
 
-    def until(self, read: Callable[[], T], what: str) -> T:
+    def until(self, read: Callable[[], T | None], what: str) -> T:
         """What `read` gives, once that is something."""
         end = time.monotonic() + self.patience_s
         while time.monotonic() < end:
@@ -143,6 +143,18 @@ class Neovim:
         """The ghost text, once some shows."""
         [ghost] = self.until(self.ghosts, "no ghost text")
         return ghost
+
+    def shows(self, text: str) -> None:
+        """Wait until ghost text begins so."""
+
+        def do() -> bool:
+            return [ghost.text[: len(text)] for ghost in self.ghosts()] == [text]
+
+        self.until(do, f"{text!r} does not show")
+
+    def ends(self, *lines: str) -> None:
+        """Wait until the buffer ends with these lines."""
+        self.until(lambda: self.lines[-len(lines) :] == list(lines), f"it does not end {lines}")
 
     def no_ghost(self) -> None:
         """Wait until none shows."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
 from tests.support.neovim import Neovim, write_init
+from tests.support.wire import SERVER
 
 KINDS = [("0.10", "own"), ("0.11", "own"), ("0.12", "own"), ("0.12", "native")]
 Open: TypeAlias = Callable[..., Neovim]
@@ -59,10 +60,12 @@ def start(kind: tuple[str, str], tmp_path: Path) -> Iterator[Open]:
     version, painter = kind
     opened: list[Neovim] = []
 
-    def open(text: str, name: str = "demo.py", options: str = "", **init: object) -> Neovim:
+    def open(
+        text: str, name: str = "demo.py", options: str = "", server: Sequence[str] = SERVER
+    ) -> Neovim:
         file = tmp_path / name
         file.write_bytes(text.encode())
-        path = write_init(tmp_path, f'ghost = "{painter}", {options}', **init)
+        path = write_init(tmp_path, f'ghost = "{painter}", {options}', server=server)
         opened.append(editor := Neovim(version, tmp_path, path, file))
         return editor
 

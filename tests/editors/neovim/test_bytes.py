@@ -61,7 +61,7 @@ def test_lines_are_not_indented_twice(edit: Open) -> None:
     editor = edit(f"{script}def f():\n")
     editor.command("setlocal autoindent smartindent")
     editor.type("Go")
-    editor.until(lambda: editor.lines[-1] == "    ", "not indented")
+    editor.ends("    ")
     done = accepted(editor, "<M-\\>", "    if a:\n        b = 1\n    c = 2")
     assert done == f"{script}def f():\n    if a:\n        b = 1\n    c = 2\n".encode()
 
@@ -81,7 +81,7 @@ def test_with_pairs_and_abbreviations(edit: Open, keys: str, shown: str) -> None
     editor.type(f"Go{keys}")
     assert editor.ghost().text == shown
     editor.type("<Tab>")
-    editor.until(lambda: editor.lines[-1] == "print(total[0])", "not accepted")
+    editor.ends("print(total[0])")
 
 
 def test_abbreviations_stay_out(edit: Open) -> None:

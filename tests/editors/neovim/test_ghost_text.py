@@ -27,7 +27,7 @@ def test_tab_accepts(edit: Open) -> None:
     editor.type("Gotot")
     assert editor.ghost() == Ghost(2, 3, "al = price * count")
     editor.type("<Tab>")
-    editor.until(lambda: editor.lines[-1] == LINE, "not accepted")
+    editor.ends(LINE)
     assert (editor.cursor, editor.ghosts(), editor.mode) == ((2, 21), [], "i")
 
 
@@ -36,7 +36,7 @@ def test_it_follows_what_is_typed_along(edit: Open) -> None:
     editor.type("Gotot")
     editor.ghost()
     editor.type("al =")
-    editor.until(lambda: editor.lines[-1] == "total =", "not typed")
+    editor.ends("total =")
     assert editor.ghosts() == [Ghost(2, 7, " price * count")]
 
 
@@ -45,7 +45,7 @@ def test_it_goes_at_once_where_something_else_is_typed(edit: Open) -> None:
     editor.type("Gotot")
     editor.ghost()
     editor.type("x")
-    editor.until(lambda: editor.lines[-1] == "totx", "not typed")
+    editor.ends("totx")
     assert editor.ghosts() == []
 
 
@@ -54,7 +54,7 @@ def test_keys_that_come_together_accept_what_is_left(edit: Open) -> None:
     editor.type("Gotot")
     editor.ghost()
     editor.type("al<Tab>!")
-    editor.until(lambda: editor.lines[-1] == f"{LINE}!", "not accepted")
+    editor.ends(f"{LINE}!")
 
 
 def test_keys_that_come_together_accept_nothing_that_does_not_fit(edit: Open) -> None:
@@ -76,8 +76,7 @@ def test_a_word_at_a_time_and_the_rest(edit: Open) -> None:
         editor.until(editor.ghosts, "no ghost text")
         editor.type("<M-Right>")
         text += word
-        lines = text.split("\n")
-        editor.until(lambda lines=lines: editor.lines[1:] == lines, f"not {lines}")
+        editor.ends(*text.split("\n"))
     assert editor.ghosts()[0].text == " 7"
     editor.type("<Tab>")
     editor.until(lambda: editor.lines[2].endswith(" 7"), "not accepted")
@@ -89,7 +88,7 @@ def test_a_line_at_a_time(edit: Open) -> None:
     assert editor.ghost().text == "one(\n    two,\n)"
     for lines in (["x = one("], ["x = one(", "    two,"], ["x = one(", "    two,", ")"]):
         editor.type("<M-C-Right>")
-        editor.until(lambda lines=lines: editor.lines[1:] == lines, f"not {lines}")
+        editor.ends(*lines)
     assert editor.ghosts() == []
 
 
@@ -98,9 +97,9 @@ def test_accepting_is_an_undo_step_of_its_own(edit: Open) -> None:
     editor.type("Gotot")
     editor.ghost()
     editor.type("<Tab>")
-    editor.until(lambda: editor.lines[-1] == LINE, "not accepted")
+    editor.ends(LINE)
     editor.type("<Esc>u")
-    editor.until(lambda: editor.lines[-1] == "tot", "not undone")
+    editor.ends("tot")
 
 
 @pytest.mark.parametrize(("key", "mode"), [("<Esc>", "n"), ("<C-]>", "i")])
@@ -124,9 +123,9 @@ def test_others_are_asked_for_and_cycled(edit: Open) -> None:
         ("<M-[>", "third"),
     ]:
         editor.type(key)
-        editor.until(lambda t=text: [g for g in editor.ghosts() if g.text.startswith(t)], text)
+        editor.shows(text)
     editor.type("<Tab>")
-    editor.until(lambda: editor.lines[-1] == "x = third", "not accepted")
+    editor.ends("x = third")
 
 
 def test_the_menu_of_completions_comes_first(edit: Open) -> None:
@@ -137,7 +136,7 @@ def test_the_menu_of_completions_comes_first(edit: Open) -> None:
     editor.until(lambda: editor.lua("return vim.fn.pumvisible()") == 1, "no menu")
     assert editor.ghosts() == []
     editor.type("<C-n><C-y>")
-    editor.until(lambda: editor.lines[-1] == "totally", "not chosen")
+    editor.ends("totally")
 
 
 def test_pauses(edit: Open) -> None:
@@ -151,7 +150,7 @@ def test_pauses(edit: Open) -> None:
     editor.command("CloverResume")
     editor.command("CloverPause 10")
     editor.type("otot")
-    editor.until(lambda: editor.lines[-1] == "tot", "not typed")
+    editor.ends("tot")
     editor.command("CloverResume")
     assert editor.ghosts() == []
     editor.type("a")

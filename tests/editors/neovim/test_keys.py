@@ -27,16 +27,16 @@ def test_tab_without_ghost_text(edit: Open, mapping: str) -> None:
     editor.lua(MAPPINGS[mapping])
     own = "\t" if mapping == "none" else "MINE"
     editor.type("Goq<Tab>")
-    editor.until(lambda: editor.lines[-1] == f"q{own}", "not what it was, at first")
+    editor.ends(f"q{own}")
     editor.type("<C-u>tot")
     editor.ghost()
     editor.type("<Tab><Tab>")
     done = f"total = price * count{own}"
-    editor.until(lambda: editor.lines[-1] == done, "not what it was, after accepting")
+    editor.ends(done)
     editor.type("<C-u>tot")
     editor.ghost()
     editor.type("<Esc>A<C-u>q<Tab>")
-    editor.until(lambda: editor.lines[-1] == f"q{own}", "not what it was, in the end")
+    editor.ends(f"q{own}")
     editor.command("silent! iunmap <Tab>")
 
 
@@ -52,7 +52,7 @@ def test_keys_of_ones_own(start: Open) -> None:
     editor.type("a")
     editor.ghost()
     editor.type("<C-y><Tab>")
-    editor.until(lambda: editor.lines[-1] == "total = price * count\t", "not accepted")
+    editor.ends("total = price * count\t")
 
 
 def test_functions_for_mappings_of_ones_own(edit: Open) -> None:
@@ -63,11 +63,11 @@ def test_functions_for_mappings_of_ones_own(edit: Open) -> None:
         " true) end end, { buffer = true })"
     )
     editor.type("Go<C-l>")
-    editor.until(lambda: editor.lines[-1] == "-", "nothing accepted is not told")
+    editor.ends("-")
     editor.type("<C-u>tot")
     editor.ghost()
     editor.type("<C-l>")
-    editor.until(lambda: editor.lines[-1] == "total", "not accepted")
+    editor.ends("total")
 
 
 def test_keys_of_neovims_own_completion(edit: Open, kind: tuple[str, str]) -> None:
@@ -82,7 +82,7 @@ def test_keys_of_neovims_own_completion(edit: Open, kind: tuple[str, str]) -> No
     editor.type("Gotot")
     editor.ghost()
     editor.type("a<C-l>")  # by itself it would write the letter twice
-    editor.until(lambda: editor.lines[-1] == "total = price * count", "not accepted")
+    editor.ends("total = price * count")
     editor.until(lambda: editor.ghosts() == [], "ghost text stays")
     editor.type("<C-u>x<C-l>")
-    editor.until(lambda: editor.lines[-1] == "x-", "accepted what does not show")
+    editor.ends("x-")

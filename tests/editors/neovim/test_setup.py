@@ -44,7 +44,7 @@ def test_a_program_that_is_not_there(start: Open) -> None:
     editor.until(lambda: "there is no clover-write-nowhere: install" in editor.messages, "not told")
     assert editor.status == "Clover -"
     editor.type("Gotot")
-    editor.until(lambda: editor.lines[-1] == "tot", "typing is held up")
+    editor.ends("tot")
     editor.type("<Esc>")
     editor.command("checkhealth clover_write")
     health = "\n".join(editor.lines)

@@ -56,7 +56,7 @@ class Typist:
             self.accepted += 1
         else:
             self._type(self._wanted[len(self._line)])
-        editor.until(lambda: editor.lines[-1] == self._line, f"not {self._line!r}")
+        editor.ends(self._line)
         self._check()
 
     def _type(self, char: str) -> None:
@@ -108,7 +108,7 @@ def test_an_engine_that_is_killed(start: Open, place: Place) -> None:
     os.kill(note.pid, signal.SIGKILL)
     editor.until(lambda: editor.status == "Clover !", "the status does not tell")
     editor.type("1 + 2 + 3 + 4 + 5 + 6")
-    editor.until(lambda: editor.lines[-1] == "x = 1 + 2 + 3 + 4 + 5 + 6", "typing is held up")
+    editor.ends("x = 1 + 2 + 3 + 4 + 5 + 6")
     editor.type("<Esc>ggddGotot")
     assert editor.ghost().text == "al = price * count"
     assert editor.status == "Clover"
@@ -124,14 +124,14 @@ def test_a_server_that_is_killed(start: Open) -> None:
         editor.type("<Esc>Gotot")
         editor.ghost()
         editor.type("<Tab>")
-        editor.until(lambda: editor.lines[-1] == KNOWN[0], "not accepted")
+        editor.ends(KNOWN[0])
         server.kill()
         server.wait()
     # one that does not live is not started for ever
     editor.until(lambda: editor.status == "Clover -", "the status does not tell")
     editor.until(lambda: ":CloverRestart" in editor.messages, "not told")
     editor.type("<Esc>Gotot<Esc>")
-    editor.until(lambda: editor.lines[-1] == "tot", "typing is held up")
+    editor.ends("tot")
     editor.command("CloverRestart")
     editor.ready()
     editor.type("A")
