@@ -20,10 +20,9 @@ T = TypeVar("T")
 PLUGIN = Path(__file__).parents[2] / "editors" / "nvim"
 # nothing here waits that long unless something is broken
 PATIENCE_S = 30
-SERVES = """
-local server = require("clover_write.server")
-return server.serves(vim.api.nvim_get_current_buf()) and server.client().initialized == true
-"""
+# what is asked for by key has five seconds
+ASK_AGAIN_S = 8
+SERVES = "return require('clover_write.server').serves(vim.api.nvim_get_current_buf())"
 # of the plugin and of Neovim itself
 NAMESPACES = ("clover_write", "nvim.lsp.inline_completion")
 
@@ -143,6 +142,20 @@ class Neovim:
         """The ghost text, once some shows."""
         [ghost] = self.until(self.ghosts, "no ghost text")
         return ghost
+
+    def wanted(self) -> str:
+        """The ghost text, asked for by key as often as a busy machine lets the time pass."""
+        asked = time.monotonic()
+
+        def look() -> list[Ghost]:
+            nonlocal asked
+            if time.monotonic() > asked + ASK_AGAIN_S:
+                asked = time.monotonic()
+                self.type("<M-\\>")
+            return self.ghosts()
+
+        [ghost] = self.until(look, "no ghost text")
+        return ghost.text
 
     def shows(self, text: str) -> None:
         """Wait until ghost text begins so."""

@@ -110,7 +110,7 @@ def test_an_engine_that_is_killed(start: Open, place: Place) -> None:
     editor.type("1 + 2 + 3 + 4 + 5 + 6")
     editor.ends("x = 1 + 2 + 3 + 4 + 5 + 6")
     editor.type("<Esc>ggddGotot")
-    assert editor.ghost().text == "al = price * count"
+    assert editor.wanted() == "al = price * count"
     assert editor.status == "Clover"
     note = editor.until(place.read, "no engine")
     assert psutil.pid_exists(note.pid)
@@ -122,7 +122,7 @@ def test_a_server_that_is_killed(start: Open) -> None:
         [server] = editor.until(lambda: editor.servers, "no server")
         editor.ready()
         editor.type("<Esc>Gotot")
-        editor.ghost()
+        assert editor.wanted() == "al = price * count"
         editor.type("<Tab>")
         editor.ends(KNOWN[0])
         server.kill()
@@ -135,4 +135,10 @@ def test_a_server_that_is_killed(start: Open) -> None:
     editor.command("CloverRestart")
     editor.ready()
     editor.type("A")
+    assert editor.wanted() == "al = price * count"
+
+
+def test_who_types_before_the_server_is_there(start: Open) -> None:
+    editor = start(f"{KNOWN[0]}\n")
+    editor.type("Gotot")
     assert editor.ghost().text == "al = price * count"

@@ -266,6 +266,17 @@ function M.previous()
   return cycle(-1)
 end
 
+--- Begins in a buffer that the server knows from now on; someone may be typing there already.
+---@param buf integer
+local function begin(buf)
+  if config.is_native() then
+    native.enable(buf)
+  end
+  if asking.moment(buf)() and may_ask(buf) then
+    ask(buf, asking.AUTOMATIC)
+  end
+end
+
 --- Has ghost text follow what happens in every buffer that the server knows.
 ---@param group integer
 function M.watch(group)
@@ -281,9 +292,14 @@ function M.watch(group)
   end
   on({ "InsertEnter", "CursorMovedI", "TextChangedI", "TextChangedP", "CompleteDone" }, M.follow)
   on({ "InsertLeave", "BufLeave", "CompleteChanged" }, M.clear)
+  on("LspAttach", begin)
   if config.is_native() then
-    on("LspAttach", native.enable)
-    on("LspDetach", native.detach)
+    vim.api.nvim_create_autocmd("LspDetach", {
+      group = group,
+      callback = function(event)
+        native.detach(event.buf)
+      end,
+    })
     server.on_start = function(client)
       native.attach(client, may_ask, offer)
     end

@@ -55,7 +55,7 @@ function M.enable(buf)
   vim.lsp.inline_completion.enable(true, { bufnr = buf })
 end
 
---- Asks at once; before Neovim has asked in the buffer for the first time, with that.
+--- Asks at once; where Neovim has not asked yet, it does so as after a move of the cursor.
 ---@param buf integer
 ---@param kind integer
 function M.ask(buf, kind)
@@ -64,6 +64,8 @@ function M.ask(buf, kind)
   if listener then
     local client = assert(server.client())
     client:request(METHOD, asking.params(buf, kind), listener.handler, buf)
+  else
+    vim.api.nvim_exec_autocmds("CursorMovedI", { buffer = buf, modeline = false })
   end
 end
 
@@ -88,6 +90,7 @@ function M.hide(buf)
   tell(buf, {})
 end
 
+--- Forgets who listened in a buffer: a server has left it.
 ---@param buf integer
 function M.detach(buf)
   listeners[buf], kinds[buf] = nil, nil

@@ -34,11 +34,18 @@ function M.client()
   return id and vim.lsp.get_client_by_id(id)
 end
 
---- Whether the server knows of a buffer.
+---@param buf integer
+---@return boolean
+local function is_attached(buf)
+  return id ~= nil and vim.lsp.buf_is_attached(buf, id)
+end
+
+--- Whether the server knows of a buffer, and can be asked.
 ---@param buf integer
 ---@return boolean
 function M.serves(buf)
-  return id ~= nil and vim.lsp.buf_is_attached(buf, id)
+  local client = M.client()
+  return client ~= nil and client.initialized == true and is_attached(buf)
 end
 
 local function capabilities()
@@ -142,7 +149,7 @@ end
 --- Has the server know of a buffer; it is started if it does not run.
 ---@param buf integer
 function M.attach(buf)
-  if not is_wanted(buf) or M.serves(buf) then
+  if not is_wanted(buf) or is_attached(buf) then
     return
   end
   local root = root_of(buf)
@@ -175,7 +182,7 @@ end
 --- Has the server know a buffer anew, by the file type it has now.
 ---@param buf integer
 function M.attach_again(buf)
-  if M.serves(buf) then
+  if is_attached(buf) then
     vim.lsp.buf_detach_client(buf, assert(id))
   end
   M.attach(buf)
