@@ -76,7 +76,8 @@ def test_ghost_text_accepted_in_words_and_whole_and_rejected(
     editor.until(lambda: "\n".join(editor.lines) != text, "no word accepted")
     word = "\n".join(editor.lines).removeprefix(text)
     assert shown.startswith(word)
-    editor.type("<Tab>")
+    if word != shown:
+        editor.type("<Tab>")
     editor.until(lambda: "\n".join(editor.lines) == f"{text}{shown}", "not accepted")
 
 

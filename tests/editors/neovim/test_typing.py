@@ -41,18 +41,21 @@ class Typist:
 
     def press(self) -> None:
         """One key, and what it has to bring about."""
-        editor, chance = self._editor, self._random.random()
-        if self._line == self._wanted or chance < 0.03:
+        editor = self._editor
+        if self._random.random() < 0.2:
+            self._look_up()
+        chance = self._random.random()
+        if self._line == self._wanted:
             editor.type("<CR>")
             self._line, self._wanted = "", self._random.choice(KNOWN)
-        elif chance < 0.08:
+        elif chance < 0.15:
             self._type(self._random.choice("xz 中"))
-        elif self._line and not self._wanted.startswith(self._line):
+        elif not self._wanted.startswith(self._line):
             editor.type("<BS>")
             self._line = self._line[:-1]
-        elif chance < 0.2 and self._line and (ghosts := self._ghosts()):
+        elif chance < 0.4 and (ghosts := editor.ghosts()):
             editor.type("<Tab>")
-            self._line += ghosts[0]
+            self._line += ghosts[0].text
             self.accepted += 1
         else:
             self._type(self._wanted[len(self._line)])
@@ -63,11 +66,11 @@ class Typist:
         self._editor.type("<LT>" if char == "<" else char)
         self._line += char
 
-    def _ghosts(self) -> list[str]:
-        """What may show, once something does: where the line is well begun."""
-        if len(self._line) < 2 or self._line not in (known[: len(self._line)] for known in KNOWN):
-            return []
-        return [ghost.text for ghost in self._editor.until(self._editor.ghosts, "no ghost text")]
+    def _look_up(self) -> None:
+        """Wait for what has to show where the line is well begun."""
+        begun = (known.startswith(self._line) and known != self._line for known in KNOWN)
+        if len(self._line) > 1 and any(begun):
+            self._editor.ghost()
 
     def _check(self) -> None:
         editor = self._editor
