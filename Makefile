@@ -55,11 +55,14 @@ $(VSCODE_INSTALLED): $(VSCODE)/package-lock.json
 editors: ## the editors that tests/editors drives, into the user's cache folder
 	tests/editors/install-vscode newest
 
+neovim: ## the Neovims that tests/editors drives, into the user's cache folder
+	tests/editors/install-neovim
+
 clients: ## the packages that tests/editors drives under Node (npm)
 	cd tests/editors/node && npm ci --no-audit --no-fund --silent
 
 clean: ## remove the virtual environment and all caches of the checkout
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis tests/editors/node/node_modules $(VSCODE)/node_modules $(VSCODE)/dist $(VSCODE)/build
 
-.PHONY: help demo check test bench gpu recording model vscode check-vscode editors clients clean
+.PHONY: help demo check test bench gpu recording model vscode check-vscode editors neovim clients clean
 .DEFAULT_GOAL := help

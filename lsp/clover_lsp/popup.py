@@ -47,8 +47,8 @@ class PopupCompletion:
             label=label,
             kind=types.CompletionItemKind.Text,
             detail="Clover Write",
-            # before what other servers offer, and never filtered away by them
-            sort_text="\0",
+            # before what other servers offer; parsers of JSON, as Emacs's, may refuse a zero
+            sort_text=" ",
             filter_text=word + text if word else first,
             insert_text_format=types.InsertTextFormat.PlainText,
             # its lines are indented already

@@ -20,6 +20,12 @@ TEXT = "total = price * count\n\n"
 EDITED = f'{TEXT}名 = "😀"\ntotal = price * count'
 AT = {"line": 3, "character": 3}
 PATIENCE_S = 60
+# prints which clients Emacs has
+LIBRARIES = """
+(progn (package-initialize)
+  (dolist (name (list "eglot" "lsp-mode"))
+    (when (locate-library name) (princ (concat name "\\n")))))
+"""
 
 
 def run(tool: str, *arguments: str, **environment: str) -> str:
@@ -92,6 +98,17 @@ def test_emacs_eglot(tmp_path: Path) -> None:
     assert found["text"] == "al = price * count"
     assert found["buffer"] == EDITED
     assert found["again"] == 0
+
+
+@pytest.mark.parametrize("client", ["eglot", "lsp-mode"])
+def test_the_popup_of_emacs(tmp_path: Path, client: str) -> None:
+    file = tmp_path / "demo.py"
+    file.write_text(TEXT)
+    if f"{client}\n" not in run("emacs", "--batch", "--eval", LIBRARIES, HOME=str(tmp_path)):
+        pytest.skip(f"{client} is not installed: .ci/run installs it")
+    places = {"CLOVER_FILE": str(file), "CLOVER_CLIENT": client, "HOME": str(tmp_path)}
+    printed = run("emacs", "--batch", "-l", str(HERE / "completion.el"), **places)
+    assert last_line(printed) == ["total = price * count"]
 
 
 def test_vim_channels(tmp_path: Path) -> None:
