@@ -16,8 +16,8 @@ from clover_engine.kv_cache import KVCache
 from clover_engine.length_probe import best_length
 from clover_engine.models.qwen2 import MASK
 from clover_engine.prompt import Prompt
-from clover_engine.remasking import Remasking, sureness
-from clover_engine.sampler import Guess, Sampler
+from clover_engine.remasking import Remasking
+from clover_engine.sampler import Guess, Sampler, sureness
 from clover_engine.steps import Forward, HoleSteps, Meter, Seen, read
 
 BLOCK = 16  # slots

@@ -40,11 +40,12 @@ from clover_engine.drafting import Drafter, Experience
 from clover_engine.end_head import EndHead, likelihoods, load_end_head, tapped
 from clover_engine.ending import Ending
 from clover_engine.errors import ModelError, RequestError
+from clover_engine.family import load_family
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import CacheStore, KVCache
 from clover_engine.lookup import Lookup
 from clover_engine.models.qwen2 import MASK, Output, Part, Qwen2
-from clover_engine.prompt import PromptBuilder, load_family
+from clover_engine.prompt import PromptBuilder
 from clover_engine.sampler import Sampler
 from clover_engine.side_by_side import together
 from clover_engine.steps import Forward, HoleSteps, Seen

@@ -2,44 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 from clover_engine.api import Context, Hole
 from clover_engine.ending import COMPARED
 from clover_engine.errors import RequestError
+from clover_engine.family import Family
 from clover_engine.healing import heal
-from clover_engine.remasking import Order, Remasking
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """How models of one family are asked: the infill prompt's parts, the tokens before a project's
-    name and its files, the end tokens' names, and how blocks of masks are denoised."""
-
-    infill: tuple[str, ...]
-    project: str
-    file: str
-    end: tuple[str, ...]
-    remasking: Remasking
-
-
-def load_family(name: str) -> Family:
-    """One entry of families.toml. Raises KeyError for a family nobody described."""
-    data = tomllib.loads(files("clover_engine").joinpath("families.toml").read_text("utf-8"))[name]
-    remasking = data.get("remasking", {})
-    order = Order(remasking.pop("order", Order.CONFIDENCE))
-    return Family(
-        infill=tuple(data["infill"]),
-        project=data["project"],
-        file=data["file"],
-        end=tuple(data["end"]),
-        remasking=Remasking(order, **remasking),
-    )
 
 
 @dataclass(frozen=True, slots=True)

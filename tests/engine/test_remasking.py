@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clover_engine.length_probe import best_length
-from clover_engine.remasking import Order, Remasking, sureness
+from clover_engine.remasking import Order, Remasking
+from clover_engine.sampler import sureness
 
 some = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=16)
 
