@@ -14,7 +14,7 @@ from clover_engine.block_rows import rows_of
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import KVCache
 from clover_engine.length_probe import best_length
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.parts import MASK
 from clover_engine.prompt import Prompt
 from clover_engine.remasking import Remasking
 from clover_engine.sampler import Guess, Sampler, sureness

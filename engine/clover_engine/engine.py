@@ -44,7 +44,8 @@ from clover_engine.family import load_family
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import CacheStore, KVCache
 from clover_engine.lookup import Lookup
-from clover_engine.models.qwen2 import MASK, Output, Part, Qwen2
+from clover_engine.models.parts import MASK, Output, Part
+from clover_engine.models.qwen2 import Qwen2
 from clover_engine.prompt import PromptBuilder
 from clover_engine.sampler import Sampler
 from clover_engine.side_by_side import together
