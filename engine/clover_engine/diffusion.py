@@ -55,7 +55,7 @@ def fill_by_diffusion(
             yield from _denoise(
                 number, text, slots, pending, pinned, cache, sampler, remasking, meter
             )
-            _write(slots, text, sampler)
+            write(slots, text, sampler)
             if known_length and not text.finish:
                 text.end()
             meter.tokens = len(text.tokens)
@@ -66,7 +66,7 @@ def fill_by_diffusion(
     return text.fill(), meter.stats()
 
 
-def _write(slots: Sequence[Guess], text: HoleText, sampler: Sampler) -> None:
+def write(slots: Sequence[Guess], text: HoleText, sampler: Sampler) -> None:
     """Commit a block up to where the hole ends in it."""
     for slot in slots:
         if text.finish:

@@ -78,6 +78,7 @@ class Family:
     prefix: Prefix = Prefix.CAUSAL
     block_length: int = 0
     sub_block: int = 0
+    refresh: int = 1
     shift: bool = False
     mask: str | int = ""
     expand: str | int = ""
