@@ -36,7 +36,7 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def random_weights() -> dict[str, torch.Tensor]:
+def random_weights(vocabulary: int = CONFIG["vocab_size"]) -> dict[str, torch.Tensor]:
     """A checkpoint in the published layout, experts one by one."""
     torch.manual_seed(11)
     c = CONFIG
@@ -54,9 +54,9 @@ def random_weights() -> dict[str, torch.Tensor]:
         }
 
     weights = {
-        "model.word_embeddings.weight": torch.randn(c["vocab_size"], hidden),
+        "model.word_embeddings.weight": torch.randn(vocabulary, hidden),
         "model.norm.weight": torch.rand(hidden) + 0.5,
-        "lm_head.weight": matrix(c["vocab_size"], hidden) * 4,
+        "lm_head.weight": matrix(vocabulary, hidden) * 4,
     }
     for number in range(c["num_hidden_layers"]):
         layer = f"model.layers.{number}"
