@@ -56,6 +56,11 @@ class Known:
     billions: float
     license: str
 
+    @property
+    def nbytes(self) -> float:
+        """What its weights take in bf16, in which all of them are published."""
+        return self.billions * 2e9
+
     def is_called(self, id: str) -> bool:
         """Whether an id or a folder's name is this model's."""
         return self.id.rpartition("/")[2].lower() == id.rpartition("/")[2].lower()

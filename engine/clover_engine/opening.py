@@ -14,6 +14,7 @@ from clover_engine.checkpoint import CONFIG, Checkpoint, read_json
 from clover_engine.checkpoint_tokenizer import read_tokenizer, vocabulary_of
 from clover_engine.engine import load_engine, prepare
 from clover_engine.family import Attention, Family, Prefix, Signs, load_registry
+from clover_engine.models.backbones import read_config, spare_tensors, tensors_of
 from clover_engine.models.loading import load_transformer
 from clover_engine.tokenizer import TextTokenizer
 
@@ -80,3 +81,14 @@ def recognise(
     if family.attention is Attention.BLOCK and lengths:
         return replace(family, block_length=int(lengths[0]))
     return family
+
+
+def check_checkpoint(folder: Path, model: str, whole: bool, families: Path | None = None) -> str:
+    """Recognise a checkpoint by its settings and, where it is `whole`, check all tensors' names,
+    shapes and types. Returns its family's name. Raises ModelError."""
+    family = recognise(folder, read_tokenizer(folder), model, families)
+    config = read_config(family.backbone, read_json(folder / CONFIG))
+    if whole:
+        with Checkpoint(folder, family.renames) as checkpoint:
+            checkpoint.check(tensors_of(config), spare=spare_tensors(config))
+    return family.name

@@ -129,6 +129,11 @@ def tensors_of(config: TransformerConfig) -> dict[str, Shape]:
     return shapes
 
 
+def spare_tensors(config: TransformerConfig) -> tuple[str, ...]:
+    """Tensors that may be there and are not used."""
+    return ("lm_head.weight",) if config.tied else ()
+
+
 def _attention(name: str, config: TransformerConfig) -> dict[str, Shape]:
     traits, queries = config.traits, config.heads * config.head_dim
     keys = config.kv_heads * config.head_dim

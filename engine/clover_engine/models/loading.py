@@ -14,6 +14,7 @@ from clover_engine.models.backbones import (
     ExpertsConfig,
     TransformerConfig,
     read_config,
+    spare_tensors,
     tensors_of,
 )
 from clover_engine.models.transformer import Layer, Transformer, rotated_order
@@ -32,7 +33,7 @@ def load_transformer(
     blocks of `block` tokens. Raises ModelError for an unknown config, CheckpointError for tensors.
     """
     config = read_config(backbone, checkpoint.config)
-    checkpoint.check(tensors_of(config), spare=["lm_head.weight"] if config.tied else [])
+    checkpoint.check(tensors_of(config), spare=spare_tensors(config))
     reader = _Reader(checkpoint, config, device, dtype)
     embedding = reader.matrix("model.embed_tokens.weight")
     return Transformer(
