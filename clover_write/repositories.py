@@ -28,7 +28,7 @@ from clover_write.store import (
     folder_bytes,
 )
 
-_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _SHARDS_LEFT_OUT = "consolidated"  # the same weights once more, in another layout
 
 Check: TypeAlias = Callable[[Path, str, bool], str]

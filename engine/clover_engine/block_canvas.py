@@ -52,10 +52,10 @@ class BlockCanvas:
         """How many slots the block has."""
         return self._length - len(self._begun)
 
-    def read(self) -> Looking[None]:
-        """Read the prompt, but for what the first look reads with the block."""
+    def read(self, keep: bool = True) -> Looking[None]:
+        """Read the prompt, with `keep` but for what the first look reads with the block."""
         size = max(PREFILL_ROWS // self._unit, 1) * self._unit
-        while len(self._unread) > size:
+        while len(self._unread) > (size if keep else 0):
             chunk, self._unread = self._unread[:size], self._unread[size:]
             layout = _layout(chunk, [], len(self._cache), self._unit)
             self._meter.received((yield Forward(self._cache, chunk, 0, layout=layout)))

@@ -64,7 +64,7 @@ def fill_blocks(
     A DeadlinePassed thrown in at any yield ends it with the blocks that are whole.
     """
     try:
-        yield from canvas.read()
+        yield from canvas.read(keep=bool(text.room))
         left = (yield from _probed(canvas, text.room, sampler)) if text.room else 0
         known = [Guess(token, 1.0) for token in removed]
         while left > 0 and not text.finish:
