@@ -75,7 +75,7 @@ class Family:
 
     name: str
     infill: tuple[str, ...]
-    end: tuple[str, ...]
+    end: tuple[str | int, ...]
     architectures: tuple[str, ...] = ()
     model_types: tuple[str, ...] = ()
     backbone: str = ""

@@ -13,6 +13,7 @@ from clover_engine.canvas_engine import CanvasEngine
 from clover_engine.checkpoint import CONFIG, Checkpoint, read_json
 from clover_engine.checkpoint_tokenizer import read_tokenizer, vocabulary_of
 from clover_engine.engine import load_engine, prepare
+from clover_engine.errors import CheckpointError
 from clover_engine.family import Attention, Family, Prefix, Signs, load_registry
 from clover_engine.models.backbones import read_config, spare_tensors, tensors_of
 from clover_engine.models.loading import load_transformer
@@ -56,8 +57,9 @@ def open_checkpoint(
         precision = "bf16"
     tokenizer = read_tokenizer(folder)
     family = recognise(folder, tokenizer, model, families)
-    mask = tokenizer.special(family.mask)
     with Checkpoint(folder, family.renames) as checkpoint:
+        mask = _mask(checkpoint, family, tokenizer)
+        family = replace(family, end=(*family.end, *_ends(checkpoint)))
         transformer = load_transformer(
             checkpoint,
             family.backbone,
@@ -81,6 +83,25 @@ def recognise(
     if family.attention is Attention.BLOCK and lengths:
         return replace(family, block_length=int(lengths[0]))
     return family
+
+
+def _mask(checkpoint: Checkpoint, family: Family, tokenizer: TextTokenizer) -> int:
+    """The id of the mask token, on which family and checkpoint must agree."""
+    mask = tokenizer.special(family.mask)
+    for settings in (checkpoint.config, checkpoint.generation):
+        if settings.get("mask_token_id", mask) not in (mask, None):
+            raise CheckpointError.of(
+                checkpoint.folder.name,
+                f"its mask token is {settings['mask_token_id']}, that of the family {family.name} "
+                f"is {mask}: set `mask` of the family in families.toml beside config.toml",
+            )
+    return mask
+
+
+def _ends(checkpoint: Checkpoint) -> tuple[int, ...]:
+    """The tokens with which the checkpoint says that a text ends."""
+    ends = checkpoint.generation.get("eos_token_id")
+    return tuple(ends) if isinstance(ends, list) else () if ends is None else (int(ends),)
 
 
 def check_checkpoint(folder: Path, model: str, whole: bool, families: Path | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -11,6 +12,7 @@ import pytest
 
 from clover_engine.api import CanvasRequest, Finish, Hole, Literal, infill_request
 from clover_engine.canvas_engine import CanvasEngine
+from clover_engine.checkpoint_tokenizer import read_tokenizer
 from clover_engine.errors import CheckpointError, RequestError, UnknownFamily
 from clover_engine.full_canvas import VICINITY
 from clover_engine.models.parts import MASK
@@ -198,3 +200,25 @@ def test_a_tokenizer_of_other_bytes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(CheckpointError, match=r"neither tokenizer\.json"):
         open_engine(tmp_path, model="x", threads=1)
+
+
+def test_a_mask_that_family_and_checkpoint_call_otherwise_is_refused(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, "DreamModel", "Dream", "qwen2", mask_token_id=5)
+    with pytest.raises(CheckpointError, match="its mask token is 5"):
+        open_engine(tmp_path, model="x", threads=1)
+    own = tmp_path / "families.toml"
+    own.write_text("[dream]\nmask = 5\n[dreamon]\nmask = 5\n")
+    open_engine(tmp_path, model="Dream-v0-Base-7B", threads=1, families=own)
+
+
+def test_what_a_checkpoint_ends_texts_with_ends_holes(tmp_path: Path) -> None:
+    engine = open_tiny(tmp_path, "sdar")
+    asked = infill_request("x = 1\n", "\ny = 2\n", max_tokens=8)
+    whole = run(engine, asked).text
+    assert len(whole) > 1
+    first = read_tokenizer(tmp_path).encode(whole)[0]
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [first]}))
+    ended = open_checkpoint(
+        tmp_path, model="", precision="float32", threads=1, families=tmp_path / "families.toml"
+    )
+    assert not run(ended, asked).text.startswith(whole[0])
