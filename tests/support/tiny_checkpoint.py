@@ -61,10 +61,11 @@ def write_checkpoint(
     backbone: str,
     *,
     likely: dict[str, float] | None = None,
+    writes: str = "",
     **settings: Any,
 ) -> dict[str, torch.Tensor]:
-    """Write a checkpoint in float32; `likely` tokens have heads so many times as large. Returns
-    the weights."""
+    """Write a checkpoint in float32; `likely` tokens have heads so many times as large. With
+    `writes` every mask is told by itself alone, and is that token. Returns the weights."""
     names = write_tokenizer(folder)
     config = SIZES | {
         "architectures": [architecture],
@@ -82,6 +83,12 @@ def write_checkpoint(
     )
     for token, factor in (likely or {}).items():
         weights["lm_head.weight"][names[token]] *= factor
+    if writes:
+        for name in weights:
+            if name.endswith(("o_proj.weight", "down_proj.weight")):
+                weights[name].zero_()
+        mask = weights["model.embed_tokens.weight"][names["<|mask|>"]]
+        weights["lm_head.weight"][names[writes]] = 4 * mask
     save_file(weights, folder / "model.safetensors")
     return weights
 
