@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ def _from_merges(folder: Path) -> Tokenizer:
     return build_tokenizer(names, types, merges)
 
 
-def _added(folder: Path) -> Mapping[str, int]:
+def _added(folder: Path) -> dict[str, int]:
     """The tokens that were added to a vocabulary."""
     if (folder / "added_tokens.json").exists():
         added = read_json(folder / "added_tokens.json")

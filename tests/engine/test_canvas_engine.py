@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ expand = "{EXPAND}"
 
 def open_tiny(folder: Path, name: str, own: str = OWN) -> CanvasEngine:
     architecture, model_type, backbone = FAMILIES[name]
-    settings = MIXTURE if name == "llada-moe" else {}
+    settings: dict[str, Any] = MIXTURE if name == "llada-moe" else {}
     write_checkpoint(folder, architecture, model_type, backbone, **settings)
     families = folder / "families.toml"
     families.write_text(own)
@@ -222,3 +223,34 @@ def test_what_a_checkpoint_ends_texts_with_ends_holes(tmp_path: Path) -> None:
         tmp_path, model="", precision="float32", threads=1, families=tmp_path / "families.toml"
     )
     assert not run(ended, asked).text.startswith(whole[0])
+
+
+def test_a_tokenizer_in_older_files_is_the_same(tmp_path: Path) -> None:
+    engine = open_tiny(tmp_path, "dream")
+    asked = infill_request("def name(self):\n    return ", "\n文字\n", max_tokens=12)
+    wanted = run(engine, asked).text
+    file = tmp_path / "tokenizer.json"
+    stored = json.loads(file.read_text())
+    added = {entry["content"]: entry["id"] for entry in stored["added_tokens"]}
+    words = {name: id for name, id in stored["model"]["vocab"].items() if name not in added}
+    merges = stored["model"]["merges"]
+    pairs = [pair if isinstance(pair, str) else " ".join(pair) for pair in merges]
+    file.unlink()
+    (tmp_path / "vocab.json").write_text(json.dumps(words))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n" + "\n".join(pairs) + "\n")
+    for name, content in {
+        "added_tokens.json": added,
+        "tokenizer_config.json": {
+            "added_tokens_decoder": {str(id): {"content": name} for name, id in added.items()}
+        },
+    }.items():
+        (tmp_path / name).write_text(json.dumps(content))
+        opened = open_checkpoint(
+            tmp_path,
+            model="Dream-v0-Base-7B",
+            precision="float32",
+            threads=1,
+            families=tmp_path / "families.toml",
+        )
+        assert run(opened, asked).text == wanted
+        (tmp_path / name).unlink()

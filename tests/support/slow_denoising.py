@@ -40,7 +40,8 @@ class Slow:
         chances = row.softmax(-1)
         if not self.entropy:
             return float(chances.max())
-        entropy = -sum(p * math.log(p) for p in chances.tolist() if p > 0)
+        shares: list[float] = chances.tolist()
+        entropy = -sum(p * math.log(p) for p in shares if p > 0)
         return 1 - entropy / math.log(len(row))
 
     def settled(self, rows: torch.Tensor, masked: Sequence[int]) -> list[int]:

@@ -77,7 +77,7 @@ class Experts:
         weights, experts = self.router(x)
         y = self.shared(x) if self.shared else torch.zeros_like(x)
         narrow = x.to(self.gate_up.dtype)
-        for expert in experts.unique().tolist():
+        for expert in set(experts.flatten().tolist()):
             rows, choice = (experts == expert).nonzero(as_tuple=True)
             gate, up = functional.linear(narrow[rows], self.gate_up[expert]).chunk(2, dim=-1)
             out = functional.linear(functional.silu(gate) * up, self.down[expert])

@@ -104,7 +104,7 @@ class Transformer:
             return qkv
         config = self.config
         sizes = [config.heads * config.head_dim, *[config.kv_heads * config.head_dim] * 2]
-        queries, keys, values = qkv.split(sizes, -1)
+        queries, keys, values = torch.split(qkv, sizes, -1)
         pairs = ((queries, layer.query_norm), (keys, layer.key_norm))
         return torch.cat([*(_rms(x, norm, config.eps) for x, norm in pairs), values], -1)
 
