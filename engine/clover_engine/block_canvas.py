@@ -72,9 +72,11 @@ class BlockCanvas:
         return (yield from self._ask(blocks, [len(slots) for slots in several]))
 
     def commit(self, tokens: Sequence[int]) -> None:
-        """The block has its tokens: the next one begins."""
-        self._unread = [*self._unread, *self._begun, *tokens]
-        self._begun = []
+        """The block has its tokens, or fewer than it has room for; the next slots stand behind."""
+        text = [*self._begun, *tokens]
+        whole = len(text) // self._unit * self._unit
+        self._unread += text[:whole]
+        self._begun = text[whole:]
 
     def _ask(
         self, blocks: Sequence[Sequence[int]], sizes: Sequence[int]

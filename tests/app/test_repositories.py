@@ -62,9 +62,10 @@ class Hub:
     def sibling(self, name: str) -> dict[str, object]:
         data = self.data(name)
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        lfs = {"lfs": {"sha256": sha256(data), "size": len(data)}}
-        found = {"rfilename": name, "size": len(data), "blobId": blob}
-        return found | (lfs if name.endswith((".safetensors", ".bin")) else {})
+        found: dict[str, object] = {"rfilename": name, "size": len(data), "blobId": blob}
+        if name.endswith((".safetensors", ".bin")):
+            found["lfs"] = {"sha256": sha256(data), "size": len(data)}
+        return found
 
 
 def sha256(data: bytes) -> str:

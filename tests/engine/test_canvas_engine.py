@@ -150,6 +150,13 @@ def test_typing_on_reads_only_the_last_blocks(tmp_path: Path, name: str) -> None
         assert warm.filled.stats.prompt_tokens - warm.filled.stats.reused_tokens < 2 * unit + 8
         assert warm.filled.stats.reused_tokens % unit == 0
         assert warm.text == run(engine, replace(asked, document="")).text
+    # what stands in a block depends on all of it: a change in its middle costs the whole block
+    for place in range(60, 75):
+        changed = f"{prefix[:place]}#{prefix[place + 1 :]}"
+        asked = infill_request(changed, suffix, document="a", max_tokens=4)
+        warm = run(engine, asked)
+        assert warm.filled.stats.reused_tokens % unit == 0
+        assert warm.text == run(engine, replace(asked, document="")).text
 
 
 def test_far_text_keeps_its_keys_between_refreshes(tmp_path: Path) -> None:

@@ -134,15 +134,19 @@ def test_holes_in_the_middle_are_filled_by_low_confidence(full: tuple[str, Both]
     assert len(set(written)) > 2
 
 
-@pytest.mark.parametrize("sampling", ["{}", "{ temperature = 0.2, top_p = 0.9 }"])
-def test_dreamon_expands_and_deletes(tmp_path: Path, sampling: str) -> None:
+@pytest.mark.parametrize(
+    ("sampling", "rooms"),
+    [("{}", (3, ROOM, 40)), ("{ temperature = 0.2, top_p = 0.9 }", (3, ROOM))],
+    ids=["likeliest", "drawn"],
+)
+def test_dreamon_expands_and_deletes(tmp_path: Path, sampling: str, rooms: Sequence[int]) -> None:
     own = f"[dreamon]\nexpand = '{EXPAND}'\nsampling = {sampling}\n"
     likely = {EXPAND: 2.2, "<|endoftext|>": 1.4}
     both = Both(tmp_path, own, "DreamModel Dream", "qwen2", likely=likely)
     special = both.tokenizer.special
     expanded = deleted = 0
     for prefix, suffix in DOCUMENTS:
-        for room in (3, ROOM, 40):
+        for room in rooms:
             slow = both.slow("dreamon")
             left = [special("<|beginoftext|>"), *both.tokenizer.encode(prefix)]
             right = [*both.tokenizer.encode(suffix), special("<|endoftext|>")]
@@ -150,8 +154,8 @@ def test_dreamon_expands_and_deletes(tmp_path: Path, sampling: str) -> None:
             assert both.write(prefix, suffix, room) == both.text(done.slots, set())
             expanded += done.expanded
             deleted += done.deleted
-    assert expanded > 5
-    assert deleted > 5
+    assert expanded > 2
+    assert deleted > 2
 
 
 BLOCKS = {
@@ -191,18 +195,21 @@ def test_blocks_are_filled_by_low_confidence(tmp_path: Path, name: str) -> None:
 
 def test_placed_tokens_are_edited(tmp_path: Path) -> None:
     own = "[sdar]\nblock_length = 16\nmask = '<|mask|>'\nremasking = { threshold = 0.3 }\n"
-    edits = "edits = { threshold = 0.2, steps = 3 }\n"
+    edits = "edits = { threshold = 0.5, steps = 3 }\n"
     (tmp_path / "edited").mkdir()
     both = Both(tmp_path / "edited", own + edits, "SDARForCausalLM sdar", "qwen3")
-    changes = 0
+    changes = held = 0
     for prefix, suffix in DOCUMENTS:
         slow = both.slow("sdar")
         prompt, pinned = block_prompt(both, prefix, suffix)
         plain = slow_blocks(both.slow("sdar"), prompt, pinned, ROOM, 16)
-        found = slow_blocks(slow, prompt, pinned, ROOM, 16, edit=(0.2, 3))
+        found = slow_blocks(slow, prompt, pinned, ROOM, 16, edit=(0.5, 3))
+        freely = slow_blocks(both.slow("sdar"), prompt, pinned, ROOM, 16, edit=(0.0, 3))
         assert both.write(prefix, suffix) == both.text(found, slow.ends)
         changes += found != plain
+        held += found != freely
     assert changes
+    assert held
 
 
 def test_time_that_is_up_leaves_what_is_whole(full: tuple[str, Both]) -> None:

@@ -47,8 +47,9 @@ def noted(
     tokens: Sequence[int], layout: Layout | None, start: int, block: int = 1
 ) -> Sequence[int]:
     """What the cache notes of rows behind `start` tokens: the first ones that follow one another as
-    text does, in whole blocks of a model that reads text so; the others as masks, which agree with
-    no prompt, so that whoever ends a job before it takes them back leaves nothing false behind."""
+    text does, of which only whole blocks are to be trusted where a model reads text in `block`s;
+    the others as masks, which agree with no prompt, so that whoever ends a job before it takes them
+    back leaves nothing false behind."""
     if layout is None:
         return tokens
     rows = len(tokens)
@@ -57,9 +58,7 @@ def noted(
     follows = (layout.visible == plain).all(1) & (
         layout.positions == torch.arange(start, start + rows)
     )
-    follows &= torch.tensor(tokens) != MASK
     if layout.reach is not None:
         follows &= layout.reach >= start
     kept = int(follows.long().cumprod(0).sum())
-    kept = max(0, kept - (start + kept) % block)
     return [*tokens[:kept], *[MASK] * (rows - kept)]
