@@ -29,7 +29,11 @@ FAMILIES = {
     "fast-dllm-v2": ("Fast_dLLM_QwenForCausalLM", "Fast_dLLM_Qwen", "qwen2"),
     "llada2": ("LLaDA2MoeModelLM", "llada2_moe", "llada2"),
 }
-MIXTURE = {"num_experts": 6, "num_experts_per_tok": 2, "expert_intermediate_size": 24}
+MIXTURE: dict[str, Any] = {
+    "num_experts": 6,
+    "num_experts_per_tok": 2,
+    "expert_intermediate_size": 24,
+}
 OWN = f"""
 [sdar]
 mask = "<|mask|>"
@@ -38,9 +42,9 @@ expand = "{EXPAND}"
 """
 
 
-def open_tiny(folder: Path, name: str, own: str = OWN) -> CanvasEngine:
+def open_tiny(folder: Path, name: str, own: str = OWN, **given: Any) -> CanvasEngine:
     architecture, model_type, backbone = FAMILIES[name]
-    settings: dict[str, Any] = MIXTURE if name == "llada-moe" else {}
+    settings = (MIXTURE if name == "llada-moe" else {}) | given
     write_checkpoint(folder, architecture, model_type, backbone, **settings)
     families = folder / "families.toml"
     families.write_text(own)
@@ -179,6 +183,20 @@ def test_far_text_keeps_its_keys_between_refreshes(tmp_path: Path) -> None:
         prefix, suffix = (text[:10] for text in random_document(seed))
         asked = infill_request(prefix, suffix, max_tokens=8)
         assert run(often, asked).text == run(seldom, asked).text
+
+
+def test_a_hole_of_another_length_is_read_with_all_text(tmp_path: Path) -> None:
+    own = f"[dreamon]\nexpand = '{EXPAND}'\nrefresh = 1000\nsampling = {{}}\n"
+    likely = {EXPAND: 4.0, "<|endoftext|>": 3.0}
+    engine = open_tiny(tmp_path, "dreamon", own, likely=likely)
+    asked = infill_request("x = 1\n" * 40, "\nself.name = value\n" * 20, max_tokens=24)
+    needs = run(engine, asked).needs
+    everything = max(len(need.tokens) for need in needs)
+    lengths = [need.rows for need in needs]
+    assert len(set(lengths)) > 2
+    for before, need in pairwise(needs):
+        is_whole = len(need.tokens) > everything / 2
+        assert is_whole == (need.rows != before.rows)
 
 
 def test_code_of_a_checkpoint_is_never_run(tmp_path: Path) -> None:
