@@ -132,13 +132,11 @@ class Registry:
         return self._families[name]
 
     def recognised(self, signs: Signs) -> Family:
-        """The family of a checkpoint: by its hub id, else by its class, of several that have it the
-        first whose model type and tokens agree. A model type alone tells nothing: other models
-        call themselves llama or qwen2 too. Raises UnknownFamily, which names the nearest.
+        """The family of a checkpoint, by its class; of several that have it the one that has
+        published it, else the first whose model type and tokens agree. A model type alone tells
+        nothing: other models call themselves llama or qwen2 too. Raises UnknownFamily, which names
+        the nearest.
         """
-        for family in self._families.values():
-            if any(known.is_called(signs.id) for known in family.models):
-                return family
         candidates = [
             family
             for family in self._families.values()
@@ -146,6 +144,9 @@ class Registry:
         ]
         if not candidates:
             raise UnknownFamily(self._unknown(signs))
+        for family in candidates:
+            if any(known.is_called(signs.id) for known in family.models):
+                return family
         kind = signs.config.get("model_type")
         for family in candidates:
             if _agrees(family, kind, signs.tokens):

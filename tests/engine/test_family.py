@@ -45,7 +45,11 @@ def test_every_published_name_is_one_family_s() -> None:
     registry = load_registry()
     for family in registry:
         for known in family.models:
-            assert registry.recognised(Signs({}, {}, known.id)) is family
+            config = {"architectures": list(family.architectures)}
+            assert registry.recognised(Signs(config, {}, known.id)) is family
+            # a name alone makes no other model one of them
+            with pytest.raises(UnknownFamily):
+                registry.recognised(Signs({"architectures": ["Other"]}, {}, known.id))
 
 
 def test_a_model_type_alone_tells_nothing() -> None:
