@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -91,13 +90,6 @@ class Checkpoint:
     def shapes(self) -> Mapping[str, Shape]:
         """The shape of every tensor by its name."""
         return {name: stored.shape for name, stored in self._stored.items()}
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all tensors."""
-        return sum(
-            math.prod(one.shape) * _TYPES[one.dtype].itemsize for one in self._stored.values()
-        )
 
     def check(self, wanted: Mapping[str, Shape], spare: Collection[str] = ()) -> None:
         """Compare with what a model wants, both ways; `spare` tensors may be there or not.

@@ -88,7 +88,6 @@ class Family:
     mask: str | int = ""
     expand: str | int = ""
     delete: str | int = ""
-    forbidden: tuple[str, ...] = ()
     project: str = ""
     file: str = ""
     remasking: Remasking = field(default_factory=Remasking)

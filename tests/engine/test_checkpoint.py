@@ -72,7 +72,6 @@ def test_shards_are_read_as_one(tmp_path: Path) -> None:
         checkpoint.check(SHAPES)
         assert checkpoint.config == {"model_type": "odd"}
         assert checkpoint.shapes == SHAPES
-        assert checkpoint.nbytes == sum(value.nbytes for value in tensors.values())
         for name, value in tensors.items():
             assert torch.equal(checkpoint.read(name, CPU), value)
             assert checkpoint.read(name, CPU, torch.bfloat16).dtype is torch.bfloat16
