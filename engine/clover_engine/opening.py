@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,6 +13,7 @@ from clover_engine.api import Engine
 from clover_engine.canvas_engine import CanvasEngine
 from clover_engine.checkpoint import CONFIG, Checkpoint, read_json
 from clover_engine.checkpoint_tokenizer import read_tokenizer, vocabulary_of
+from clover_engine.devices import load_on
 from clover_engine.engine import load_engine, prepare
 from clover_engine.errors import CheckpointError
 from clover_engine.family import Attention, Family, Prefix, Signs, load_registry
@@ -51,7 +53,12 @@ def open_checkpoint(
     families: Path | None = None,
 ) -> CanvasEngine:
     """The engine of a checkpoint, in bf16 or float32, on the GPU when there is one."""
-    device = prepare(threads)
+    return load_on(prepare(threads), partial(_open, folder, model, precision, families))
+
+
+def _open(
+    folder: Path, model: str, precision: str, families: Path | None, device: torch.device
+) -> CanvasEngine:
     if precision not in _TYPES:
         log.info("%s is for converted models: running bf16 on %s", precision, device)
         precision = "bf16"
