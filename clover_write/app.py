@@ -14,13 +14,26 @@ if TYPE_CHECKING:
 
 def local_engine(config: Config) -> Engine:
     """Load the configured model in this process (seconds; imports torch). Raises ModelError."""
-    from clover_engine.engine import load_engine
-    from clover_write.store import Store
+    from time import perf_counter
 
-    folder = Store(config.cache_dir, config.sources).require(config.model)
-    return load_engine(
-        folder, model=config.model, precision=config.precision, threads=config.threads
+    started = perf_counter()
+    from clover_engine.memory import peak_bytes
+    from clover_engine.opening import open_engine
+    from clover_write.config import families_path
+    from clover_write.loads import Load, note
+    from clover_write.models import model_folder
+
+    engine = open_engine(
+        model_folder(config),
+        model=config.model,
+        precision=config.precision,
+        threads=config.threads,
+        families=families_path(),
     )
+    info, seconds = engine.info, perf_counter() - started
+    load = Load(seconds, *peak_bytes(), precision=info.precision, device=info.device)
+    note(config.cache_dir, config.model, load)
+    return engine
 
 
 def connect(config: Config) -> EngineClient:

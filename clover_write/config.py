@@ -54,6 +54,11 @@ def config_path() -> Path:
     return platformdirs.user_config_path(APP) / "config.toml"
 
 
+def families_path() -> Path:
+    """Where the user's own families of models are looked for."""
+    return config_path().with_name("families.toml")
+
+
 def load_config(environment: Mapping[str, str] = os.environ) -> Config:
     """Read config.toml and CLOVER_WRITE_* variables. Raises ConfigError naming the setting."""
     values = _read(config_path()) | _from_environment(environment)

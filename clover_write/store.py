@@ -116,6 +116,7 @@ class Store:
         convert: Convert = engine_convert,
     ) -> None:
         self._cache_dir = cache_dir
+        self._workshop = Workshop(cache_dir)
         self._sources = KINDS if sources is None else sources
         self._models = known_models() if models is None else models
         self._convert = convert
@@ -154,6 +155,19 @@ class Store:
             ) from error
         return manifest if manifest.sha256 == self.model(name).sha256 else None
 
+    def facts(self, name: str) -> dict[str, str]:
+        """What is known of a model, by label. Raises UnknownModel."""
+        model, manifest = self.model(name), self.manifest(name)
+        facts = {
+            "title": model.title,
+            "family": model.family,
+            "licence": model.license,
+            "file": f"{model.file}, {model.size} bytes",
+            "sha256": model.sha256,
+            "sources": ", ".join(source.kind for source in model.sources),
+        }
+        return facts | ({"format": str(manifest.format)} if manifest else {})
+
     def require(self, name: str) -> Path:
         """The folder of a model that is ready to run. Raises UnknownModel, ModelMissing."""
         if self.manifest(name) is None:
@@ -172,7 +186,7 @@ class Store:
         model = self.model(name)
         if manifest := self.manifest(name):
             return manifest
-        with self._locked(model, progress):
+        with self._workshop.locked(name, progress):
             # another process may have pulled it while this one waited
             if manifest := self.manifest(name):
                 return manifest
@@ -183,9 +197,9 @@ class Store:
 
     def remove(self, name: str) -> int:
         """Delete a model and what a broken pull of it left. Returns the bytes freed."""
-        model = self.model(name)
-        with self._locked(model, Silent(), wait=False):
-            folders = (self.path(name), self._cache_dir / "pulling" / name)
+        target = self.path(name)
+        with self._workshop.locked(name, Silent(), wait=False):
+            folders = (target, self._cache_dir / "pulling" / name)
             freed = sum(folder_bytes(folder) for folder in folders)
             for folder in filter(Path.exists, folders):
                 shutil.rmtree(folder)
@@ -261,11 +275,7 @@ class Store:
         )
         (folder / LICENSE).write_text(model.license_text, encoding="utf-8")
         (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=2), encoding="utf-8")
-        _flush(folder)
-        target = self.path(model.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(target, ignore_errors=True)
-        folder.replace(target)
+        self._workshop.install(folder, self.path(model.name))
         return manifest
 
     def _check_space(self, model: Model, work: Path, missing: int = 0) -> None:
@@ -281,8 +291,7 @@ class Store:
     @contextmanager
     def _workplace(self, model: Model) -> Iterator[Path]:
         """A folder for one pull; of a pull that broke off, only the bytes to continue stay."""
-        folder = self._cache_dir / "pulling" / model.name
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = self._workshop.place(model.name)
         _clear(folder, keep=model.file)
         try:
             yield folder
@@ -291,18 +300,38 @@ class Store:
             if not any(folder.iterdir()):
                 folder.rmdir()
 
+
+class Workshop:
+    """Where pulls work: one at a time on each model, moved into place when they are through."""
+
+    def __init__(self, cache_dir: Path) -> None:
+        self._cache_dir = cache_dir
+
+    def place(self, name: str) -> Path:
+        """The folder for a pull, which a broken one leaves for the next."""
+        folder = self._cache_dir / "pulling" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def install(self, folder: Path, target: Path) -> None:
+        """Put a finished folder in place by one rename."""
+        _flush(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        folder.replace(target)
+
     @contextmanager
-    def _locked(self, model: Model, progress: Progress, wait: bool = True) -> Iterator[None]:
+    def locked(self, name: str, progress: Progress, wait: bool = True) -> Iterator[None]:
         """One process at a time works on a model; also turns disk errors into typed ones."""
         try:
             (self._cache_dir / "pulling").mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self._cache_dir / "pulling" / f"{model.name}.lock")
+            lock = FileLock(self._cache_dir / "pulling" / f"{name}.lock")
             try:
                 lock.acquire(timeout=0)
             except Timeout as error:
                 if not wait:
-                    raise StoreError(f"{model.name} is being pulled: try again later") from error
-                progress.note(f"{model.name} is being pulled by another process: waiting for it")
+                    raise StoreError(f"{name} is being pulled: try again later") from error
+                progress.note(f"{name} is being pulled by another process: waiting for it")
                 lock.acquire()
             try:
                 yield

@@ -18,7 +18,8 @@ from typing import Any
 from clover_engine.api import Hole, Literal, Stats
 from clover_engine.engine import FAMILY
 from clover_engine.errors import CloverError
-from clover_engine.prompt import PromptBuilder, load_family
+from clover_engine.family import load_family
+from clover_engine.prompt import PromptBuilder
 from clover_engine.tokenizer import TextTokenizer
 from clover_engine.weights import load_vocabulary
 from clover_engine.windows import Windows

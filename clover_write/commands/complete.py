@@ -54,6 +54,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--json", action="store_true", help="text, range, confidence and costs")
     parser.add_argument("--watch", action="store_true", help="show how it is written, on stderr")
     parser.add_argument("--engine", choices=("process", "inproc", "fake"), help="where it runs")
+    parser.add_argument("--model", help="a model's name, a pulled hub id or a checkpoint's folder")
     parser.set_defaults(run=run)
 
 
@@ -66,13 +67,15 @@ def run(args: argparse.Namespace) -> int:
 
     from clover_write.app import connect
     from clover_write.config import load_config
+    from clover_write.models import model_name
     from clover_write.text_file import read_text_file
 
     cursor = parse_place(args.place)
     document = read_text_file(cursor.path).document
     offset = offset_of(document, cursor)
     config = load_config()
-    client = connect(replace(config, engine=args.engine or config.engine))
+    model = model_name(args.model) if args.model else config.model
+    client = connect(replace(config, engine=args.engine or config.engine, model=model))
     watch = watch_at(document, offset) if args.watch else None
     with watch or nullcontext():
         answer = asyncio.run(complete(client, document, offset, cursor, watch))

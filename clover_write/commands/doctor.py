@@ -150,12 +150,13 @@ def _cache(config: Config) -> Finding:
 
 
 def _model(config: Config) -> Finding:
-    from clover_write.store import Store, folder_bytes
+    from clover_write.models import model_folder
+    from clover_write.store import folder_bytes
 
     if config.engine == "fake":
         return Finding("model", "none: the fake engine needs none")
     try:
-        folder = Store(config.cache_dir, config.sources).require(config.model)
+        folder = model_folder(config)
     except CloverError as error:
         return Finding("model", str(error), missing=True)
     return Finding("model", f"{config.model} in {folder}, {folder_bytes(folder) / 1e6:.0f} MB")

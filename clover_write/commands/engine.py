@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--model", help="a name that `clover-write models list` shows")
+    parser.add_argument("--model", help="a name that `clover-write models list` shows, or a folder")
     parser.add_argument("--precision", help="int8 or bf16")
     parser.add_argument("--threads", type=int, help="processor threads; 0 chooses")
     parser.add_argument(
@@ -78,9 +78,12 @@ def _config(args: argparse.Namespace) -> Config:
     from dataclasses import replace
 
     from clover_write.config import load_config
+    from clover_write.models import model_name
 
     names = ("model", "precision", "threads", "idle_exit_s")
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
+    if "model" in given:
+        given["model"] = model_name(given["model"])
     return replace(load_config(), **given)
 
 

@@ -60,6 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--watch", action="store_true", help="show how it is filled, on stderr")
     parser.add_argument("--in-code", action="store_true", help="fill spans in Markdown code too")
     parser.add_argument("--engine", choices=("process", "inproc", "fake"), help="where it runs")
+    parser.add_argument("--model", help="a model's name, a pulled hub id or a checkpoint's folder")
     parser.set_defaults(run=run)
 
 
@@ -71,12 +72,14 @@ def run(args: argparse.Namespace) -> int:
 
     from clover_write.app import connect
     from clover_write.config import load_config
+    from clover_write.models import model_name
     from clover_write.text_file import read_text_file
 
     file = read_text_file(args.file)
     spans = _spans(file, args.in_code)
     config = load_config()
-    client = connect(replace(config, engine=args.engine or config.engine))
+    model = model_name(args.model) if args.model else config.model
+    client = connect(replace(config, engine=args.engine or config.engine, model=model))
     watch = _watch(file, spans) if args.watch else None
     with watch or nullcontext():
         outcome = asyncio.run(_fill(client, file, spans, watch))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from clover_engine.models.qwen2 import MASK, Layout
+from clover_engine.models.parts import MASK, Layout
 
 
 @dataclass(frozen=True, slots=True)

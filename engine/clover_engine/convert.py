@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from gguf import GGUFReader, ReaderField
 from gguf.quants import dequantize
@@ -25,7 +24,7 @@ from safetensors.torch import save_file
 
 from clover_engine.errors import ModelError
 from clover_engine.kernels.dispatch import kernels_for
-from clover_engine.tokenizer import build_tokenizer, byte_table
+from clover_engine.tokenizer import Vocabulary, build_tokenizer, byte_table
 
 FORMAT = 1
 
@@ -148,14 +147,11 @@ def token_list(model: GgufModel) -> tuple[list[str], list[int], list[str]]:
 def vocabulary(model: GgufModel) -> dict[str, torch.Tensor]:
     """The byte table of the vocabulary; special and unused tokens have no bytes."""
     tokens, types, _ = token_list(model)
-    table = byte_table(tokens, types)
-    offsets = np.zeros(len(table) + 1, dtype=np.int32)
-    np.cumsum([len(item) for item in table], out=offsets[1:])
-    order = sorted(range(len(table)), key=table.__getitem__)
+    data, offsets, order = Vocabulary.of(byte_table(tokens, types)).arrays
     return {
-        "vocab.bytes": torch.from_numpy(np.frombuffer(b"".join(table), dtype=np.uint8).copy()),
+        "vocab.bytes": torch.from_numpy(data.copy()),
         "vocab.offsets": torch.from_numpy(offsets),
-        "vocab.order": torch.tensor(order, dtype=torch.int32),
+        "vocab.order": torch.from_numpy(order),
     }
 
 

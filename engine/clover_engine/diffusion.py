@@ -14,10 +14,10 @@ from clover_engine.block_rows import rows_of
 from clover_engine.hole_text import HoleText
 from clover_engine.kv_cache import KVCache
 from clover_engine.length_probe import best_length
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.parts import MASK
 from clover_engine.prompt import Prompt
-from clover_engine.remasking import Remasking, sureness
-from clover_engine.sampler import Guess, Sampler
+from clover_engine.remasking import Remasking
+from clover_engine.sampler import Guess, Sampler, sureness
 from clover_engine.steps import Forward, HoleSteps, Meter, Seen, read
 
 BLOCK = 16  # slots
@@ -55,7 +55,7 @@ def fill_by_diffusion(
             yield from _denoise(
                 number, text, slots, pending, pinned, cache, sampler, remasking, meter
             )
-            _write(slots, text, sampler)
+            write(slots, text, sampler)
             if known_length and not text.finish:
                 text.end()
             meter.tokens = len(text.tokens)
@@ -66,7 +66,7 @@ def fill_by_diffusion(
     return text.fill(), meter.stats()
 
 
-def _write(slots: Sequence[Guess], text: HoleText, sampler: Sampler) -> None:
+def write(slots: Sequence[Guess], text: HoleText, sampler: Sampler) -> None:
     """Commit a block up to where the hole ends in it."""
     for slot in slots:
         if text.finish:

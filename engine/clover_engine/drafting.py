@@ -15,7 +15,7 @@ import torch
 
 from clover_engine.cost import CostCurve
 from clover_engine.lookup import Lookup
-from clover_engine.models.qwen2 import MASK, Layout
+from clover_engine.models.parts import MASK, Layout
 from clover_engine.sampler import Guess
 
 MAX_ROWS = 16  # of a cycle: forwards of more are padded and not described by the cost curve

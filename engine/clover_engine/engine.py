@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -20,16 +18,11 @@ from clover_engine.api import (
     Drafting,
     Ends,
     EngineInfo,
-    Fill,
-    Filled,
-    Finish,
     Hole,
     Need,
     Result,
-    Stats,
     Steps,
 )
-from clover_engine.canvas import Canvas
 from clover_engine.choosing import choose
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
@@ -40,13 +33,15 @@ from clover_engine.drafting import Drafter, Experience
 from clover_engine.end_head import EndHead, likelihoods, load_end_head, tapped
 from clover_engine.ending import Ending
 from clover_engine.errors import ModelError, RequestError
+from clover_engine.family import load_family
 from clover_engine.hole_text import HoleText
+from clover_engine.holes import fill_holes
 from clover_engine.kv_cache import CacheStore, KVCache
 from clover_engine.lookup import Lookup
-from clover_engine.models.qwen2 import MASK, Output, Part, Qwen2
-from clover_engine.prompt import PromptBuilder, load_family
+from clover_engine.models.parts import MASK, Output, Part
+from clover_engine.models.qwen2 import Qwen2
+from clover_engine.prompt import PromptBuilder
 from clover_engine.sampler import Sampler
-from clover_engine.side_by_side import together
 from clover_engine.steps import Forward, HoleSteps, Seen
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 from clover_engine.weights import TOKENIZER_FILE, load_folder, load_gguf, load_vocabulary
@@ -100,11 +95,7 @@ class LocalEngine:
         masks = request.decoding is Decoding.DIFFUSION or request.drafting is Drafting.MASKS
         if masks and not self._model.denoises:
             raise RequestError(f"{self._name} has no block adapter: it cannot denoise")
-        canvas = Canvas.of(request)
-        for number, hole in enumerate(canvas.holes):
-            with _naming(number, canvas):
-                self._constraints.of(hole)
-        return self._fill(request, canvas)
+        return fill_holes(request, self._constraints, self._steps)
 
     def forward(self, needs: Sequence[Need]) -> Sequence[Result]:
         """Run all forwards that the jobs need, together where they can be."""
@@ -113,28 +104,6 @@ class LocalEngine:
         for some in _sharing(asked):
             seen |= zip(map(id, some), self._forward(some), strict=True)
         return [tuple(seen[id(one)] for one in need) for need in needs]
-
-    def _fill(self, request: CanvasRequest, canvas: Canvas) -> Steps:
-        """Fill the holes, those that do not build on one another side by side."""
-        fills: dict[int, Fill] = {}
-        stats = Stats()
-        for some in canvas.side_by_side():
-            if any(fill.finish is Finish.DEADLINE for fill in fills.values()):
-                fills |= dict.fromkeys(some, Fill("", 0.0, Finish.DEADLINE))
-                continue
-            asked = _beside_others(request) if len(some) > 1 else request
-            steps = [self._named_steps(asked, number, canvas, fills) for number in some]
-            written, cost = yield from together(steps)
-            fills |= zip(some, written, strict=True)
-            stats += cost
-        return Filled(tuple(fills[number] for number in range(len(fills))), stats)
-
-    def _named_steps(
-        self, request: CanvasRequest, number: int, canvas: Canvas, fills: Mapping[int, Fill]
-    ) -> HoleSteps:
-        with _naming(number, canvas):
-            left, right = canvas.asked_of(number, fills), canvas.right_of(number)
-            return (yield from self._steps(request, number, canvas.holes[number], left, right))
 
     def _steps(
         self, request: CanvasRequest, number: int, hole: Hole, left: str, right: str
@@ -214,28 +183,11 @@ def _seen(one: Forward, output: Output, head: EndHead | None) -> Seen:
     return Seen(logits, output.logits[causal.stop :], ends)
 
 
-def _beside_others(request: CanvasRequest) -> CanvasRequest:
-    """What is asked of a hole that shares its forwards: rows are worth more to the other holes
-    than to its drafts, and each hole reads into a cache of its own, which is not kept."""
-    return replace(request, drafting=Drafting.NONE, document="")
-
-
-@contextmanager
-def _naming(number: int, canvas: Canvas) -> Iterator[None]:
-    """Where there are several holes, an error tells which one it is about."""
-    try:
-        yield
-    except RequestError as error:
-        if len(canvas.holes) == 1:
-            raise
-        raise RequestError(f"hole {number + 1} of {len(canvas.holes)}: {error}") from error
-
-
 def load_engine(
     folder: Path, *, model: str, precision: str = "int8", threads: int = 0
 ) -> LocalEngine:
     """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
-    return load_on(_prepare(threads), partial(_load, folder, model, precision))
+    return load_on(prepare(threads), partial(_load, folder, model, precision))
 
 
 def _load(folder: Path, model: str, precision: str, device: torch.device) -> LocalEngine:
@@ -252,12 +204,13 @@ def load_reference(gguf: Path, folder: Path, *, model: str, threads: int = 0) ->
     """The bf16 engine straight from the GGUF that `folder` was converted from, for comparisons."""
     if not gguf.is_file():
         raise ModelError(f"{gguf} is not there: the bf16 reference reads the original GGUF")
-    weights = load_gguf(gguf, _prepare(threads))
+    weights = load_gguf(gguf, prepare(threads))
     tokenizer = TextTokenizer(folder / TOKENIZER_FILE)
     return LocalEngine(model, "bf16", weights, tokenizer, load_vocabulary(folder))
 
 
-def _prepare(threads: int) -> torch.device:
+def prepare(threads: int) -> torch.device:
+    """Set the number of threads, 0 for a good one; the device that models run on."""
     torch.set_num_threads(threads or min(8, physical_cores()))
     return best_device()
 

@@ -9,7 +9,7 @@ import torch
 
 from clover_engine.api import Draft
 from clover_engine.kv_cache import KVCache
-from clover_engine.models.qwen2 import Layout
+from clover_engine.models.parts import Layout
 from clover_engine.steps import Forward, Meter, Seen
 
 Branch = tuple[int, Sequence[int]]  # tokens of the hole, and the right text's tokens behind them

@@ -10,7 +10,7 @@ from clover_engine.api import Draft, Fill, Finish, Hole, Piece
 from clover_engine.constraints import Constraint
 from clover_engine.ending import FITTING, MOST_TESTED, PATIENCE, End, Ending
 from clover_engine.errors import RequestError
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.parts import MASK
 from clover_engine.pattern import Mask
 from clover_engine.sampler import Guess
 from clover_engine.tokenizer import Vocabulary

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import torch
-
 
 class Order(StrEnum):
     """How sure a mask is of its token, from 0 to 1."""
@@ -52,20 +50,3 @@ class Remasking:
     def doubted(self, sureness: Sequence[float]) -> list[int]:
         """Which settled tokens are masked again."""
         return [number for number, sure in enumerate(sureness) if sure < self.doubt]
-
-
-def sureness(logits: torch.Tensor, order: Order) -> list[float]:
-    """How sure each row is of its best token: logits float32 [R, V]."""
-    match order:
-        case Order.CONFIDENCE:
-            best = logits.max(-1).values
-            sure = (best - logits.logsumexp(-1)).exp()
-        case Order.MARGIN:
-            first, second = logits.softmax(-1).topk(2).values.unbind(-1)
-            sure = first - second
-        case Order.ENTROPY:
-            chances = logits.softmax(-1)
-            entropy = torch.special.entr(chances).sum(-1)
-            sure = 1 - entropy / torch.tensor(float(logits.shape[-1])).log()
-    found: list[float] = sure.tolist()
-    return found

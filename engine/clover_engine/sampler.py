@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from clover_engine.remasking import Order
+
 
 class Guess(NamedTuple):
     """A token for a slot, and its probability (0 to 1)."""
@@ -42,3 +44,20 @@ class Sampler:
         chances = row[tokens].softmax(dim=-1)
         best = int(chances.argmax())
         return Guess(int(tokens[best]), float(chances[best]))
+
+
+def sureness(logits: torch.Tensor, order: Order) -> list[float]:
+    """How sure each row is of its best token: logits float32 [R, V]."""
+    match order:
+        case Order.CONFIDENCE:
+            best = logits.max(-1).values
+            sure = (best - logits.logsumexp(-1)).exp()
+        case Order.MARGIN:
+            first, second = logits.softmax(-1).topk(2).values.unbind(-1)
+            sure = first - second
+        case Order.ENTROPY:
+            chances = logits.softmax(-1)
+            entropy = torch.special.entr(chances).sum(-1)
+            sure = 1 - entropy / torch.tensor(float(logits.shape[-1])).log()
+    found: list[float] = sure.tolist()
+    return found

@@ -12,7 +12,7 @@ import torch
 from clover_engine.api import Draft, Fill, Stats
 from clover_engine.drafting import Drafter
 from clover_engine.kv_cache import KVCache
-from clover_engine.models.qwen2 import Layout
+from clover_engine.models.parts import Layout
 from clover_engine.prompt import Prompt
 
 PREFILL_ROWS = 256  # the most rows of one prefill forward: a cancel waits at most for one of them

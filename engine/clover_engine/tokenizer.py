@@ -16,7 +16,8 @@ _SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_CONTROL, _USER_DEFINED, _UNUSED = 3, 4, 5
+# types of tokens, as GGUF numbers them
+NORMAL, SPECIAL, _USER_DEFINED, UNUSED = 1, 3, 4, 5
 
 
 class Vocabulary:
@@ -31,6 +32,20 @@ class Vocabulary:
         self._data = data.tobytes()
         self._offsets = offsets
         self._order = order
+
+    @classmethod
+    def of(cls, table: Sequence[bytes]) -> Vocabulary:
+        """The vocabulary of tokens with these bytes; special and unused ones have none."""
+        offsets = np.zeros(len(table) + 1, dtype=np.int32)
+        np.cumsum([len(item) for item in table], out=offsets[1:])
+        order = sorted(range(len(table)), key=table.__getitem__)
+        data = np.frombuffer(b"".join(table), dtype=np.uint8)
+        return cls(data, offsets, np.array(order, dtype=np.int32))
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """All tokens' bytes, where each one's start, and the ids in byte order."""
+        return np.frombuffer(self._data, dtype=np.uint8), self._offsets, self._order
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -74,11 +89,14 @@ class Vocabulary:
 class TextTokenizer:
     """User text to token ids; what looks like a special token is spelled out as plain text."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, source: Path | Tokenizer) -> None:
+        """`source` is a tokenizer.json, or what would be read from one. Raises ModelError."""
         try:
-            self._tokenizer = Tokenizer.from_file(str(path))
+            self._tokenizer = (
+                Tokenizer.from_file(str(source)) if isinstance(source, Path) else source
+            )
         except Exception as error:
-            raise ModelError(f"{path.name} is damaged: {error}") from error
+            raise ModelError(f"{source} is damaged: {error}") from error
         self._tokenizer.encode_special_tokens = True
 
     def encode(self, text: str) -> list[int]:
@@ -86,9 +104,18 @@ class TextTokenizer:
         ids: list[int] = self._tokenizer.encode(_well_formed(text), add_special_tokens=False).ids
         return ids
 
-    def special(self, name: str) -> int:
+    def names(self) -> dict[str, int]:
+        """The ids of all tokens by their names."""
+        found: dict[str, int] = self._tokenizer.get_vocab(with_added_tokens=True)
+        return found
+
+    def added(self) -> frozenset[int]:
+        """The tokens that were added to the vocabulary: special ones, which stand for no text."""
+        return frozenset(self._tokenizer.get_added_tokens_decoder())
+
+    def special(self, name: str | int) -> int:
         """The id of a special token. Raises ModelError when the model lacks it."""
-        token: int | None = self._tokenizer.token_to_id(name)
+        token: int | None = name if isinstance(name, int) else self._tokenizer.token_to_id(name)
         if token is None:
             raise ModelError(f"the tokenizer has no {name}: not an infill model")
         return token
@@ -102,7 +129,7 @@ def build_tokenizer(
     tokens: Sequence[str], types: Sequence[int], merges: Sequence[str]
 ) -> Tokenizer:
     """A `tokenizers` BPE from a GGUF's vocabulary; token types 3 and 4 become special tokens."""
-    normal = {token: i for i, token in enumerate(tokens) if types[i] != _UNUSED}
+    normal = {token: i for i, token in enumerate(tokens) if types[i] != UNUSED}
     pairs = [(left, right) for left, _, right in (merge.partition(" ") for merge in merges)]
     tokenizer = Tokenizer(models.BPE(vocab=normal, merges=pairs))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -116,19 +143,10 @@ def build_tokenizer(
         [
             AddedToken(token, special=True, normalized=False)
             for token, kind in zip(tokens, types, strict=True)
-            if kind in (_CONTROL, _USER_DEFINED)
+            if kind in (SPECIAL, _USER_DEFINED)
         ]
     )
     return tokenizer
-
-
-def byte_table(tokens: Sequence[str], types: Sequence[int]) -> list[bytes]:
-    """The bytes each token stands for; empty for special and unused tokens."""
-    letters = _byte_letters()
-    return [
-        bytes(letters[letter] for letter in token) if kind == 1 else b""
-        for token, kind in zip(tokens, types, strict=True)
-    ]
 
 
 def _byte_letters() -> dict[str, int]:
@@ -137,3 +155,14 @@ def _byte_letters() -> dict[str, int]:
     others = (byte for byte in range(256) if byte not in printable)
     letters = {chr(byte): byte for byte in printable}
     return letters | {chr(256 + i): byte for i, byte in enumerate(others)}
+
+
+BYTE_LETTERS = _byte_letters()
+
+
+def byte_table(tokens: Sequence[str], types: Sequence[int]) -> list[bytes]:
+    """The bytes each token stands for; empty for special and unused tokens."""
+    return [
+        bytes(BYTE_LETTERS[letter] for letter in token) if kind == NORMAL else b""
+        for token, kind in zip(tokens, types, strict=True)
+    ]

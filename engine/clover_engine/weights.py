@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from clover_engine import convert
 from clover_engine.errors import ModelError
 from clover_engine.kernels.dispatch import kernels_for
-from clover_engine.layers.linear import Bf16Linear, Int8Linear, Linear, LowRank
+from clover_engine.layers.linear import FloatLinear, Int8Linear, Linear, LowRank
 from clover_engine.layers.packing import Packer
 from clover_engine.models.qwen2 import Embedding, Layer, Qwen2, Qwen2Config
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
@@ -50,7 +50,8 @@ def load_folder(
         def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
             if name in packed:
                 return Int8Linear(kernels, packed.pop(name).result(), bias, added.get(name))
-            return Bf16Linear(_expanded(*stored(name)).to(device), bias, added.get(name))
+            weight = _expanded(*stored(name)).to(device, torch.bfloat16)
+            return FloatLinear(weight, bias, added.get(name))
 
         def vector(name: str) -> torch.Tensor:
             value: torch.Tensor = read(name).clone()
@@ -75,7 +76,7 @@ def load_gguf(path: Path, device: torch.device) -> Qwen2:
     values = dict(convert.tensors(source))
 
     def linear(name: str, bias: torch.Tensor | None = None) -> Linear:
-        return Bf16Linear(values.pop(f"{name}.weight").to(device), bias)
+        return FloatLinear(values.pop(f"{name}.weight").to(device, torch.bfloat16), bias)
 
     head = values["head.weight"].to(torch.bfloat16).to(device)
     layers = [
@@ -88,7 +89,7 @@ def load_gguf(path: Path, device: torch.device) -> Qwen2:
         Embedding(head, None),
         layers,
         values["norm"].to(device),
-        Bf16Linear(head),
+        FloatLinear(head),
     )
 
 

@@ -18,9 +18,9 @@ from clover_engine.adapt.corpus import Benchmark, Document, notes, packages
 from clover_engine.adapt.examples import KINDS, Example, ExampleMaker
 from clover_engine.adapt.reading import Reader, Reading
 from clover_engine.block_rows import rows_of
+from clover_engine.family import load_family
 from clover_engine.kv_cache import KVCache
-from clover_engine.models.qwen2 import MASK, Part
-from clover_engine.prompt import load_family
+from clover_engine.models.parts import MASK, Part
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 from clover_engine.weights import TOKENIZER_FILE, load_vocabulary

@@ -22,7 +22,7 @@ from clover_engine.api import (
 )
 from clover_engine.ending import PLAUSIBLE
 from clover_engine.inproc import InprocClient
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.parts import MASK
 from clover_engine.runner import Runner
 from clover_engine.sampler import Sampler
 from clover_engine.steps import PREFILL_ROWS

@@ -19,7 +19,7 @@ from clover_engine.api import (
 )
 from clover_engine.diffusion import BLOCK, LENGTHS, PINNED
 from clover_engine.errors import RequestError
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.parts import MASK
 from tests.support.driving import close_at, random_document, run
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from clover_engine.drafting import (
     Plan,
 )
 from clover_engine.lookup import Lookup
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.parts import MASK
 from clover_engine.sampler import Guess
 
 FLAT = CostCurve({1: 10.0, 16: 10.0})

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clover_engine.fitting import Branch, compare
 from clover_engine.kv_cache import KVCache
-from clover_engine.models.qwen2 import MASK, Part
+from clover_engine.models.parts import MASK, Part
 from clover_engine.steps import Meter
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from clover_engine.kernels.dispatch import Kernels
 from clover_engine.kv_cache import KVCache
 from clover_engine.layers.linear import Int8Linear
 from clover_engine.layers.packing import Packer
-from clover_engine.models.qwen2 import Part, Qwen2
+from clover_engine.models.parts import Part
+from clover_engine.models.qwen2 import Qwen2
 from clover_engine.weights import load_folder, load_gguf
 from tests.support.float_model import load_float
 from tests.support.qwen2_numpy import qwen2_logits

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from clover_engine.api import MAX_CONTEXT_BYTES, MAX_HOLE_TOKENS, Context, Snippet
 from clover_engine.drafting import MAX_DRAFT
-from clover_engine.errors import RequestError
+from clover_engine.errors import RequestError, UnknownFamily
+from clover_engine.family import load_family
 from clover_engine.front_matter import MAX_BYTES as FRONT_MATTER
 from clover_engine.models.qwen2 import MAX_POSITIONS
-from clover_engine.prompt import PromptBuilder, load_family
+from clover_engine.prompt import PromptBuilder
 from clover_engine.tokenizer import TextTokenizer
 from clover_engine.weights import load_vocabulary
 from clover_engine.windows import PREFIX_BUDGET, SUFFIX_BUDGET, Windows
@@ -310,5 +311,5 @@ def test_the_longest_prompt_and_hole_have_positions(builder: PromptBuilder) -> N
 
 
 def test_a_family_nobody_described_is_unknown() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(UnknownFamily):
         load_family("gpt2")

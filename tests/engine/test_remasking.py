@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from math import log
+from collections.abc import Callable
+from math import exp, log
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clover_engine.length_probe import best_length
-from clover_engine.remasking import Order, Remasking, sureness
+from clover_engine.length_probe import FIRST, PATIENCE, best_length, climb
+from clover_engine.remasking import Order, Remasking
+from clover_engine.sampler import sureness
 
 some = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=16)
 
@@ -56,3 +58,34 @@ def test_a_length_is_found_by_what_exceeds_its_bias() -> None:
     # short blocks are surer at any rate; the one of four is surer than its length explains
     assert best_length(lengths, [[0.7], [0.6] * 2, [0.9] * 4, [0.5] * 8]) == 4
     assert best_length((3,), [[0.1] * 3]) == 3
+
+
+def climbed(most: int, sure: Callable[[int], float]) -> tuple[int, list[int]]:
+    """The best length, and those that were asked for."""
+    asked = climb(most)
+    length = next(asked)
+    seen = [length]
+    while True:
+        try:
+            length = asked.send([sure(length)] * length)
+        except StopIteration as end:
+            return end.value, seen
+        seen.append(length)
+
+
+@pytest.mark.parametrize("best", [1, 3, 7, 8, 9, 15, 20])
+def test_the_climb_finds_a_peak_on_either_side(best: int) -> None:
+    def sure(length: int) -> float:
+        """Exceeds its bias the less, the further the length is from the best."""
+        bias = exp(-1.77 * length) + 0.56 * exp(-0.06 * length) + 0.24
+        return bias / (1 + abs(length - best))
+
+    found, seen = climbed(20, sure)
+    assert found == best
+    assert len(seen) <= abs(best - FIRST) + 1 + 2 * PATIENCE
+
+
+def test_the_climb_stays_within_the_room() -> None:
+    for most in (1, 2, 5):
+        _, seen = climbed(most, lambda _: 0.5)
+        assert sorted(seen) == list(range(1, most + 1))

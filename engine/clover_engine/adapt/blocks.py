@@ -18,7 +18,7 @@ from random import Random
 import torch
 
 from clover_engine.adapt.reading import Reading
-from clover_engine.models.qwen2 import MASK
+from clover_engine.models.parts import MASK
 
 DRAFTS = 0.75  # of the blocks; the others are longer
 

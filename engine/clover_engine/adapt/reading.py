@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clover_engine.adapt.examples import Example
-from clover_engine.prompt import RIGHT, Family
+from clover_engine.family import Family
+from clover_engine.prompt import RIGHT
 from clover_engine.seam import beginning
 from clover_engine.tokenizer import TextTokenizer, Vocabulary
 

@@ -20,7 +20,7 @@ from clover_engine.adapt.corpus import Document
 from clover_engine.adapt.examples import KINDS, ExampleMaker
 from clover_engine.adapt.reading import Reader, Reading
 from clover_engine.adapt.weights import AdapterWeights
-from clover_engine.prompt import load_family
+from clover_engine.family import load_family
 from clover_engine.tokenizer import TextTokenizer
 from clover_engine.weights import TOKENIZER_FILE, load_vocabulary
 

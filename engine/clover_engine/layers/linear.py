@@ -76,8 +76,8 @@ class Int8Linear:
         return y
 
 
-class Bf16Linear:
-    """bf16 weights [out, in]; x is rounded to bf16, the result comes back as float32."""
+class FloatLinear:
+    """Float weights [out, in]; x is rounded to their type, the result comes back as float32."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class Bf16Linear:
         bias: torch.Tensor | None = None,
         adapter: LowRank | None = None,
     ) -> None:
-        self._weight = weight.to(torch.bfloat16)
+        self._weight = weight
         self._bias = bias
         self._adapter = adapter
 
     def __call__(self, x: torch.Tensor, masks: slice | None = None) -> torch.Tensor:
-        y = functional.linear(x.to(torch.bfloat16), self._weight).float()
+        y = functional.linear(x.to(self._weight.dtype), self._weight).float()
         if self._bias is not None:
             y.add_(self._bias)
         if masks and self._adapter:

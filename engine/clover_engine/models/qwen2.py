@@ -12,9 +12,9 @@ from clover_engine.kernels.dispatch import Kernels
 from clover_engine.kv_cache import CacheShape, KVCache, whole_units
 from clover_engine.layers.linear import Linear
 from clover_engine.layers.rotary import rotary_tables
+from clover_engine.models.parts import MASK, Layout, Output, Part, noted
 
 MAX_POSITIONS = 8192
-MASK = -1  # stands among tokens for a slot that is not written yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +59,6 @@ class Embedding:
         """tokens int64 [M] -> float32 [M, hidden]."""
         rows = self.weight[tokens].float()
         return rows if self.scale is None else rows * self.scale[tokens, None]
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """M rows that do not simply follow one another: the place that each is rotated to, int64 [M],
-    which of the rows it sees, bool [M, M], and how much of the cache, int64 [M]; None: all of it.
-    """
-
-    positions: torch.Tensor
-    visible: torch.Tensor
-    reach: torch.Tensor | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A job's share of a forward: M tokens to read behind those in `cache`, one after the other or
-    as `layout` says, of which the last `logits` are looked at."""
-
-    tokens: Sequence[int]
-    cache: KVCache
-    logits: int
-    layout: Layout | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Of the last R rows of a part: logits float32 [R, V], and the normed results of the tapped
-    layers side by side, float32 [R, taps * H]."""
-
-    logits: torch.Tensor
-    states: torch.Tensor
 
 
 class Qwen2:
@@ -154,7 +123,7 @@ class Qwen2:
                 states.append(functional.rms_norm(last, hidden.shape[1:], weight, eps))
         for part in parts:
             tokens, start = part.tokens, len(part.cache)
-            part.cache.append(_noted(tokens, part.layout, start) if part.layout else tokens)
+            part.cache.append(noted(tokens, part.layout, start))
         last = _joined([hidden[block.last] for block in blocks])
         none = hidden.new_empty(len(last), 0)
         logits = self._head.after_norm(last, self._norm, eps) if len(last) else none
@@ -253,19 +222,6 @@ def _joined(some: Sequence[torch.Tensor], rows: int = 0) -> torch.Tensor:
     if missing > 0:
         some = [*some, some[0].new_zeros(missing, some[0].shape[1])]
     return some[0] if len(some) == 1 else torch.cat(tuple(some))
-
-
-def _noted(tokens: Sequence[int], layout: Layout, start: int) -> list[int]:
-    """What the cache notes of rows with a layout: the first ones that follow one another as text
-    does; the others as masks, which agree with no prompt, so that whoever ends a job before it
-    takes them back leaves nothing false behind."""
-    rows = len(tokens)
-    plain = torch.ones(rows, rows, dtype=torch.bool, device=layout.visible.device).tril_()
-    follows = (layout.visible == plain).all(1) & (layout.positions - start == torch.arange(rows))
-    if layout.reach is not None:
-        follows &= layout.reach >= start
-    kept = int(follows.long().cumprod(0).sum())
-    return [*tokens[:kept], *[MASK] * (rows - kept)]
 
 
 def _few_shapes(rows: int) -> int:
