@@ -31,6 +31,7 @@ from clover_engine.api import (
 )
 from clover_engine.canvas import Canvas
 from clover_engine.choosing import choose
+from clover_engine.company import Company
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
 from clover_engine.denoise import fill_hole
@@ -70,6 +71,7 @@ class LocalEngine:
         model: Qwen2,
         tokenizer: TextTokenizer,
         vocabulary: Vocabulary,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         family = load_family(FAMILY)
         end = [tokenizer.special(token) for token in family.end]
@@ -84,8 +86,9 @@ class LocalEngine:
         self._sampler = Sampler(forbidden, end, model.device)
         self._windows = Windows()
         self._constraints = Constraints(vocabulary)
-        self._caches = CacheStore(model.cache_shape, CACHE_BYTES)
+        self._caches = CacheStore(model.cache_shape, cache_bytes)
         self._experience = Experience()
+        self._company = Company()
         self._curve = self._measure()
 
     @property
@@ -118,15 +121,16 @@ class LocalEngine:
         """Fill the holes, those that do not build on one another side by side."""
         fills: dict[int, Fill] = {}
         stats = Stats()
-        for some in canvas.side_by_side():
-            if any(fill.finish is Finish.DEADLINE for fill in fills.values()):
-                fills |= dict.fromkeys(some, Fill("", 0.0, Finish.DEADLINE))
-                continue
-            asked = _beside_others(request) if len(some) > 1 else request
-            steps = [self._named_steps(asked, number, canvas, fills) for number in some]
-            written, cost = yield from together(steps)
-            fills |= zip(some, written, strict=True)
-            stats += cost
+        with self._company.joined():
+            for some in canvas.side_by_side():
+                if any(fill.finish is Finish.DEADLINE for fill in fills.values()):
+                    fills |= dict.fromkeys(some, Fill("", 0.0, Finish.DEADLINE))
+                    continue
+                asked = _beside_others(request) if len(some) > 1 else request
+                steps = [self._named_steps(asked, number, canvas, fills) for number in some]
+                written, cost = yield from together(steps)
+                fills |= zip(some, written, strict=True)
+                stats += cost
         return Filled(tuple(fills[number] for number in range(len(fills))), stats)
 
     def _named_steps(
@@ -134,7 +138,8 @@ class LocalEngine:
     ) -> HoleSteps:
         with _naming(number, canvas):
             left, right = canvas.asked_of(number, fills), canvas.right_of(number)
-            return (yield from self._steps(request, number, canvas.holes[number], left, right))
+            steps = self._steps(request, number, canvas.holes[number], left, right)
+            return (yield from self._company.portions(steps))
 
     def _steps(
         self, request: CanvasRequest, number: int, hole: Hole, left: str, right: str
@@ -167,6 +172,8 @@ class LocalEngine:
             answered = self._caches.last_tokens(request.document)[-LAST_ANSWER:]
             lookup = Lookup(context, answered)
         masks = request.drafting in (Drafting.MASKS, Drafting.BOTH) and self._model.denoises
+        if request.drafting is Drafting.BOTH and not self._company.is_one:
+            masks = False  # forwards with masks are not shared
         return Drafter(lookup, masks, self._curve, self._experience)
 
     def _forward(self, asked: Sequence[Forward]) -> list[Seen]:
@@ -177,9 +184,10 @@ class LocalEngine:
         taps = tapped(self._model.config.num_hidden_layers) if head else ()
         outputs = self._model.forward(parts, taps)
         seen = [_seen(one, output, head) for one, output in zip(asked, outputs, strict=True)]
-        rows = sum(len(one.tokens) for one in asked)
-        masks = MASK in asked[-1].tokens
-        self._curve.observe(rows, (perf_counter() - started) * 1000, masks)
+        if len(asked) == 1:  # shared ones cost more than their rows
+            [one] = asked
+            milliseconds = (perf_counter() - started) * 1000
+            self._curve.observe(len(one.tokens), milliseconds, MASK in one.tokens)
         return seen
 
     def _measure(self) -> CostCurve:
@@ -232,7 +240,12 @@ def _naming(number: int, canvas: Canvas) -> Iterator[None]:
 
 
 def load_engine(
-    folder: Path, *, model: str, precision: str = "int8", threads: int = 0
+    folder: Path,
+    *,
+    model: str,
+    precision: str = "int8",
+    threads: int = 0,
+    cache_bytes: int = CACHE_BYTES,
 ) -> LocalEngine:
     """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
     return load_on(_prepare(threads), partial(_load, folder, model, precision))
@@ -245,7 +258,8 @@ def _load(folder: Path, model: str, precision: str, device: torch.device) -> Loc
         precision = "bf16"
     with as_file(adapter) as path:
         weights, tokenizer = load_folder(folder, precision, device, path if path.exists() else None)
-    return LocalEngine(model, precision, weights, tokenizer, load_vocabulary(folder))
+    vocabulary = load_vocabulary(folder)
+    return LocalEngine(model, precision, weights, tokenizer, vocabulary, cache_bytes)
 
 
 def load_reference(gguf: Path, folder: Path, *, model: str, threads: int = 0) -> LocalEngine:
