@@ -19,7 +19,11 @@ def local_engine(config: Config) -> Engine:
 
     folder = Store(config.cache_dir, config.sources).require(config.model)
     return load_engine(
-        folder, model=config.model, precision=config.precision, threads=config.threads
+        folder,
+        model=config.model,
+        precision=config.precision,
+        threads=config.threads,
+        cache_bytes=config.cache_mb << 20,
     )
 
 

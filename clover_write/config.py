@@ -26,13 +26,15 @@ class ConfigError(CloverError):
 class Config:
     """Settings of this user on this machine; an opened workspace cannot change them.
 
-    `threads=0` means one per physical core, at most 8. `sources=None` allows every kind of source.
+    `threads=0` means one per physical core, at most 8. `cache_mb` bounds what is kept of documents
+    that were read (about 0.025 MB a token); `sources=None` allows every kind of source.
     """
 
     model: str = "coder-0.5b"
     engine: str = "process"
     precision: str = "int8"
     threads: int = 0
+    cache_mb: int = 64
     idle_exit_s: float = 900.0
     cache_dir: Path = field(default_factory=lambda: platformdirs.user_cache_path(APP))
     sources: tuple[str, ...] | None = None
@@ -46,6 +48,7 @@ class Config:
             f"precision is one of {', '.join(PRECISIONS)}, not {self.precision!r}",
         )
         _check(0 <= self.threads <= 256, f"threads is 0 (automatic) to 256, not {self.threads}")
+        _check(self.cache_mb > 0, f"cache_mb is 1 or more, not {self.cache_mb}")
         _check(self.idle_exit_s >= 0, f"idle_exit_s is 0 (never) or more, not {self.idle_exit_s}")
 
 
@@ -81,7 +84,7 @@ def _convert(name: str, value: object) -> object:
     """Bring a TOML value or an environment string to the setting's type."""
     try:
         match name:
-            case "threads":
+            case "threads" | "cache_mb":
                 return int(str(value))
             case "idle_exit_s":
                 return float(str(value))
