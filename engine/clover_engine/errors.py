@@ -2,6 +2,7 @@
 
 CloverError
 ├── RequestError          the canvas request itself cannot be served
+│   └── Unsupported       this engine cannot do what the request asks for; another may
 ├── Cancelled             the caller cancelled, or a newer request of the same document took over
 ├── ModelError            the model on disk is missing, damaged or of an unknown family
 └── EngineError           the engine could not answer
@@ -17,6 +18,10 @@ class CloverError(Exception):
 
 class RequestError(CloverError):
     """The canvas request is malformed or larger than the engine serves."""
+
+
+class Unsupported(RequestError):
+    """This engine cannot do what the request asks for; another one may."""
 
 
 class Cancelled(CloverError):
