@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from clover_engine.errors import CloverError
+from clover_write.profiles import LOCAL, Profile, order, read_profile
 
 APP = "clover-write"
 ENGINES = ("process", "inproc", "fake")
@@ -26,6 +27,8 @@ class ConfigError(CloverError):
 class Config:
     """Settings of this user on this machine; an opened workspace cannot change them.
 
+    `profile` is the engine that is asked first, "local" or one of `profiles`; files that match
+    `never_send` go to none on another machine.
     `threads=0` means one per physical core, at most 8. `cache_mb` bounds what is kept of documents
     that were read (about 0.025 MB a token); `sources=None` allows every kind of source.
     """
@@ -38,6 +41,9 @@ class Config:
     idle_exit_s: float = 900.0
     cache_dir: Path = field(default_factory=lambda: platformdirs.user_cache_path(APP))
     sources: tuple[str, ...] | None = None
+    profile: str = LOCAL
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    never_send: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(
@@ -47,9 +53,14 @@ class Config:
             self.precision in PRECISIONS,
             f"precision is one of {', '.join(PRECISIONS)}, not {self.precision!r}",
         )
+        order(self.profile, self.profiles)
         _check(0 <= self.threads <= 256, f"threads is 0 (automatic) to 256, not {self.threads}")
         _check(self.cache_mb > 0, f"cache_mb is 1 or more, not {self.cache_mb}")
         _check(self.idle_exit_s >= 0, f"idle_exit_s is 0 (never) or more, not {self.idle_exit_s}")
+
+    def with_engine(self, engine: str | None) -> Config:
+        """The local engine run as `engine` says, where it says anything."""
+        return replace(self, engine=engine, profile=LOCAL) if engine else self
 
 
 def config_path() -> Path:
@@ -90,12 +101,21 @@ def _convert(name: str, value: object) -> object:
                 return float(str(value))
             case "cache_dir":
                 return Path(str(value)).expanduser()
-            case "sources":
+            case "sources" | "never_send":
                 return tuple(value.split(",") if isinstance(value, str) else _strings(value))
+            case "profiles":
+                return _profiles(value)
             case _:
                 return str(value)
     except ValueError as error:
         raise ConfigError(f"setting {name} cannot be {value!r}: {error}") from error
+
+
+def _profiles(value: object) -> dict[str, Profile]:
+    if not isinstance(value, dict):
+        raise ValueError("tables are wanted: [profiles.NAME]")
+    _check(LOCAL not in value, f"the profile {LOCAL} is this machine's engine: rename yours")
+    return {str(name): read_profile(str(name), data) for name, data in value.items()}
 
 
 def _strings(value: object) -> list[str]:

@@ -131,7 +131,7 @@ async def _measure(
     from clover_write.bench.journal import Journal
 
     problems = hei.load(args.data, args.kind, args.every, args.half and hei.Half(args.half))
-    config = replace(load_config(), engine=args.engine, threads=args.threads)
+    config = replace(load_config().with_engine(args.engine), threads=args.threads)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         rows: list[Row] = []

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from clover_engine.api import EngineClient
     from clover_templates.document import Document
     from clover_templates.restructure import Proposal
-    from clover_templates.scoring import Scorer
     from clover_templates.template import Template
 
 EPILOG = """\
@@ -89,44 +88,28 @@ async def _proposed(args: argparse.Namespace, document: Document, template: Temp
     from datetime import datetime
 
     from clover_templates.builtins import Facts
+    from clover_templates.engine_scorer import EngineScorer
+    from clover_templates.on_behalf import OnBehalf
     from clover_templates.prose import Prose
     from clover_templates.restructure import restructure
+    from clover_templates.scoring import WordScorer
 
     facts = Facts(datetime.now(), args.file.stem)
     client = None if args.no_model else _client(args)
     try:
-        proposal = await restructure(document, template, _scorer(client), facts)
-        return await Prose(client).for_slots(proposal, template) if client else proposal
+        if client is None:
+            return await restructure(document, template, WordScorer(), facts)
+        engine = OnBehalf(client, args.file.absolute().as_uri())
+        proposal = await restructure(document, template, EngineScorer(engine), facts)
+        return await Prose(engine).for_slots(proposal, template)
     finally:
         if client:
             await client.close()
 
 
 def _client(args: argparse.Namespace) -> EngineClient:
-    from dataclasses import replace
-
     from clover_write.app import connect
     from clover_write.config import load_config
 
     config = load_config()
-    return connect(replace(config, engine=args.engine or config.engine))
-
-
-def _scorer(client: EngineClient | None) -> Scorer:
-    from clover_templates.engine_scorer import EngineScorer
-    from clover_templates.scoring import WordScorer
-
-    return EngineScorer(client) if client else WordScorer()
-
-
-def _tell(proposal: Proposal) -> None:
-    from clover_templates.trace import Written
-
-    left = sum(1 for one in proposal.placed if one.place is None)
-    if left:
-        sys.stderr.write(
-            f"clover-write: {left} of {len(proposal.placed)} portions fit nowhere and stand at the"
-            " end; --report names them\n"
-        )
-    if worded := sum(isinstance(piece, Written) for piece in proposal.trace.pieces):
-        sys.stderr.write(f"clover-write: {worded} texts are the model's; --report shows them\n")
+    return connect(config.with_engine(args.engine))

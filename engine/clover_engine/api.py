@@ -30,6 +30,7 @@ class Hole:
     of Rust's regex crate, all of its text matches; with `max_lines` it begins no further line.
     `unlike` are answers already at hand: the text begins with another token than any of them, which
     makes it another answer (or none: it may stay empty). `hint` says in words what belongs here.
+    With `scored`, how likely each choice is is what is asked for, beside which one it is.
     """
 
     max_tokens: int = 64
@@ -39,6 +40,7 @@ class Hole:
     max_lines: int | None = None
     unlike: tuple[str, ...] = ()
     hint: str = ""
+    scored: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_tokens <= MAX_HOLE_TOKENS:

@@ -63,7 +63,9 @@ class RemoteBackend:
         for number, hole in enumerate(canvas.holes):
             ask = self._ask(request, canvas, number, fills)
             writing = _Writing(ask, number, on_draft)
-            if hole.max_tokens or dialect.capabilities.warming:
+            wanted = hole.max_tokens or dialect.capabilities.warming
+            # none of them can be asked for another answer than those at hand
+            if wanted and not hole.unlike:
                 await self._written(dialect, writing, until)
             fills[number] = writing.fill()
             stats += writing.stats()
@@ -183,7 +185,8 @@ class _Writing:
             found.append(len("\n".join(lines[: hole.max_lines])) if over else -1)
         if hole.choices is None and hole.pattern is None:
             ending = Ending(self.ask.left, self.ask.right, Ends.RULES)
-            found += [-1 if end is None else end for end in (ending.by_rule(text),)]
+            ends = (ending.by_rule(text), ending.by_scope(text))
+            found += [end for end in ends if end is not None]
         return min((place for place in found if place >= 0), default=None)
 
 
@@ -194,8 +197,8 @@ def _check(hole: Hole, dialect: Dialect, host: str) -> None:
         raise Unsupported(f"{host} cannot keep to the choices of a hole")
     if hole.pattern is not None and not can.pattern:
         raise Unsupported(f"{host} cannot keep to the pattern of a hole")
-    if hole.unlike:
-        raise Unsupported(f"{host} cannot be asked for another answer")
+    if hole.scored:
+        raise Unsupported(f"{host} does not tell how likely the choices of a hole are")
 
 
 def _allows(hole: Hole, text: str) -> bool:

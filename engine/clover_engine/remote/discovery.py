@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any
 
-from clover_engine.errors import EngineError
+from clover_engine.errors import EngineError, EngineUnavailable
 from clover_engine.remote.dialect import Dialect
 from clover_engine.remote.fim import prompt_for
 from clover_engine.remote.http import Http
@@ -47,6 +47,25 @@ async def discover(kind: Kind, http: Http, model: str = "", path: str = "") -> R
     if known is None:
         return Remote(name, Instruct(name))
     return Remote(name, SGLang(known) if kind is Kind.SGLANG else VLLM(name, known))
+
+
+async def detect(http: Http) -> Kind:
+    """What serves there, by the routes that only one of them has. Raises EngineError."""
+    routes = {
+        "/props": Kind.LLAMA_CPP,
+        "/get_model_info": Kind.SGLANG,
+        "/version": Kind.VLLM,
+    }
+    for path, kind in routes.items():
+        try:
+            await http.get(path)
+        except EngineUnavailable:
+            raise
+        except EngineError:
+            continue
+        return kind
+    await _listed(http)
+    return Kind.OPENAI
 
 
 async def _llama_model(http: Http) -> str:
