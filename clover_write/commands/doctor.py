@@ -37,6 +37,7 @@ PACKAGES = (
     "numba",
     "numpy",
     "platformdirs",
+    "prometheus-client",
     "pygls",
     "pyyaml",
     "rich",
