@@ -80,8 +80,14 @@ async def speeds(users: Sequence[User], tokens: int, rounds: int) -> dict[str, A
 
 
 async def fairness(users: Sequence[User], seconds: float, crowd: int = 0) -> dict[str, Any]:
-    """Tokens brought to each user, who asks again as soon as an answer is there. Beside them, one
-    more user has `crowd` requests open all the time; that user's tokens are not compared."""
+    """Tokens brought to each user, who asks again as soon as an answer is there, all at the place
+    where most is written. Beside them, one more user has `crowd` requests open all the time; that
+    user's tokens are not compared."""
+    written = [(await user.write(SHORT))[1] for user in users]
+    place = users[written.index(max(written))]
+    users = [replace(place, name=user.name) for user in users]
+    for user in users:
+        await user.read()
     until = time.monotonic() + seconds
     served: Counter[str] = Counter()
 

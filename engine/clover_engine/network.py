@@ -55,13 +55,13 @@ class NetworkServer:
         self._names: frozenset[str] = frozenset()
         self._sessions: set[Session] = set()
         self._leaving = asyncio.Event()
-        self._patience: asyncio.Timeout | None = None
+        self._hurrying = asyncio.Event()
 
     def leave(self) -> None:
         """Take no more requests, wait for the open ones, let `run` return; from the loop's thread.
         A second call waits no longer."""
-        if self._patience:
-            self._patience.reschedule(asyncio.get_running_loop().time())
+        if self._leaving.is_set():
+            self._hurrying.set()
         self._leaving.set()
 
     async def run(self, on_ready: Callable[[str], None]) -> None:
@@ -75,7 +75,7 @@ class NetworkServer:
         await self._leaving.wait()
         server.close(close_connections=False)
         await self._drained()
-        server.close()
+        await asyncio.gather(*(session.close() for session in self._sessions))
         await server.wait_closed()
 
     async def run_until_signal(self, on_ready: Callable[[str], None]) -> None:
@@ -183,6 +183,12 @@ class NetworkServer:
 
     async def _drained(self) -> None:
         """Until every open request is answered, or for long enough."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.drain_s) as self._patience:
-                await asyncio.gather(*(session.drained() for session in self._sessions))
+        drained = asyncio.gather(*(session.drained() for session in self._sessions))
+        hurried = asyncio.create_task(self._hurrying.wait())
+        await asyncio.wait(
+            {drained, hurried},
+            timeout=self._limits.drain_s,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        drained.cancel()
+        hurried.cancel()

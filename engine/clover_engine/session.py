@@ -10,6 +10,7 @@ from typing import Protocol
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 
 from clover_engine.api import Draft, Filled
 from clover_engine.errors import CloverError, ProtocolMismatch, RequestError
@@ -96,6 +97,10 @@ class Session:
             sent = asyncio.create_task(self._outbox.join())
             await asyncio.wait([sent, self._sender], return_when=asyncio.FIRST_COMPLETED)
             sent.cancel()
+
+    async def close(self) -> None:
+        """Close the connection: the engine leaves. Open fills end."""
+        await self._connection.close(CloseCode.GOING_AWAY)
 
     async def _greeted(self) -> bool:
         try:
