@@ -109,8 +109,8 @@ class RemoteBackend:
                         host = self._endpoint.host
                         raise EngineError(f"{host} sends what is no answer") from error
                     writing.take(chunk)
-                    if writing.finish:
-                        break
+                    if writing.is_cut:
+                        break  # nothing more is wanted: the connection is closed
         except TimeoutError:
             if within != until:
                 host, limit = self._endpoint.host, self._endpoint.answer_s
@@ -131,6 +131,7 @@ class _Writing:
     on_draft: Callable[[Draft], None] | None
     text: str = ""
     finish: Finish | None = None
+    is_cut: bool = False
     _last: Chunk = field(default_factory=Chunk)
     _chunks: int = 0
     _began: float = field(default_factory=time.monotonic)
@@ -146,13 +147,12 @@ class _Writing:
             prompt_tokens=chunk.prompt_tokens or self._last.prompt_tokens,
             reused_tokens=chunk.reused_tokens or self._last.reused_tokens,
         )
+        self.finish = chunk.finish or self.finish
         if not self.ask.hole.max_tokens:
-            self.finish = chunk.finish
             return
         self.text = chunk.text if chunk.whole else self.text + chunk.text
-        self.finish = chunk.finish
         if (end := self._end()) is not None:
-            self.text, self.finish = self.text[:end], Finish.STOP
+            self.text, self.finish, self.is_cut = self.text[:end], Finish.STOP, True
         if chunk.text and self.on_draft:
             self.on_draft(Draft(self.text, self.number))
 
