@@ -47,7 +47,8 @@ class Profile:
         url = urlsplit(self.url)
         allowed = _SCHEMES[self.kind == ENGINE]
         if url.scheme not in allowed or not url.hostname or url.username or url.password:
-            self._refuse(f"url begins with {' or '.join(allowed)}:// and holds no password")
+            schemes = " or ".join(f"{scheme}://" for scheme in allowed)
+            self._refuse(f"url begins with {schemes} and holds no password")
         if url.scheme in ("ws", "http") and not self.is_local:
             self._refuse(f"{url.scheme}:// sends text in the clear: use {url.scheme}s://")
         if self.token and self.token.partition(":")[0] not in ("env", "keyring"):
