@@ -6,49 +6,89 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from clover_engine.users import Users, UsersError
 from clover_write import __version__
-from clover_write.commands.engine import USERS
 
 if TYPE_CHECKING:
     from clover_engine.api import Engine
     from clover_engine.door import Door
-    from clover_engine.network import NetworkServer
+    from clover_engine.reception import Reception
+    from clover_engine.runner import Runner
 
+# where no file names the users: the same lines, or with commas between them
+USERS = "CLOVER_WRITE_USERS"
 CLOSE_S = 5.0
+
+log = logging.getLogger("clover_engine.service")
+
+
+class Server(Protocol):
+    """One way to the engine."""
+
+    async def run(self, on_ready: Callable[[str], None]) -> None:
+        """Serve until told to leave."""
+        ...
+
+    def leave(self) -> None:
+        """Answer what is open and let `run` return; told twice, at once."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What is served, to whom and where."""
+    """What is served, to whom, and at which doors: that of our own protocol, and that of editors
+    which speak OpenAI's or llama.cpp's routes."""
 
     load: Callable[[], Engine]
     model: str
     users: Users
-    door: Door
+    door: Door | None
+    api_door: Door | None
 
     def run(self) -> None:
         """Serve until the process is told to end. Raises EngineUnavailable."""
-        from clover_engine.network import NetworkServer
+        from clover_engine.reception import Reception
         from clover_engine.runner import Runner
 
         runner = Runner(self.load, self.model)
-        asyncio.run(self._serve(NetworkServer(runner, __version__, self.users, self.door)))
+        servers = list(self._servers(runner, Reception(runner, __version__)))
+        asyncio.run(self._serve(servers))
         if not runner.close(CLOSE_S):
             os._exit(0)  # the thread is deep in the model: leaving in good order waits for it
 
-    async def _serve(self, server: NetworkServer) -> None:
+    def _servers(self, runner: Runner, reception: Reception) -> Iterator[Server]:
+        if self.door:
+            from clover_engine.network import NetworkServer
+
+            yield NetworkServer(runner, reception, self.users, self.door)
+        if self.api_door:
+            from clover_engine.api_server import ApiServer
+
+            yield ApiServer(runner, reception, self.users, self.api_door)
+
+    async def _serve(self, servers: Sequence[Server]) -> None:
+        def leave() -> None:
+            for server in servers:
+                server.leave()
+
         def ready(url: str) -> None:
             fields = {"url": url, "model": self.model, "users": len(self.users)}
-            logging.getLogger("clover_engine.service").info("listening", extra={"fields": fields})
+            log.info("listening", extra={"fields": fields})
 
-        await server.run_until_signal(ready)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # Windows has no such handlers: there Ctrl-C cancels this task
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(number, leave)
+        await asyncio.gather(*(server.run(ready) for server in servers))
 
 
 class JsonLines(logging.Formatter):

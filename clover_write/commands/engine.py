@@ -22,8 +22,8 @@ examples:
   clover-write engine --new-user ann      a token for ann, and the line for the file of users
   clover-write engine --listen 0.0.0.0:8443 --allow-host gpu.example:8443 --users users.txt \\
       --tls-cert cert.pem --tls-key key.pem       serve a team; engine/DEPLOY.md has more
+  clover-write engine --openai 127.0.0.1:8012 --users users.txt   for llama.vim, Zed, Continue
 """
-USERS = "CLOVER_WRITE_USERS"
 # how long a forward or a load that is under way may take to end
 CLOSE_S = 5.0
 
@@ -55,7 +55,15 @@ def _add_network_arguments(parser: argparse.ArgumentParser) -> None:
     network = parser.add_argument_group("on the network")
     network.add_argument("--listen", metavar="HOST:PORT", help="serve other machines' users there")
     network.add_argument(
-        "--users", type=Path, metavar="FILE", help=f"lines NAME TOKEN; else {USERS} has them"
+        "--openai",
+        metavar="HOST:PORT",
+        help="serve /v1/completions with suffix, and /infill, to editors that speak only those",
+    )
+    network.add_argument(
+        "--users",
+        type=Path,
+        metavar="FILE",
+        help="lines NAME TOKEN; else CLOVER_WRITE_USERS",
     )
     network.add_argument("--new-user", metavar="NAME", help="print a token for NAME, and leave")
     network.add_argument(
@@ -78,23 +86,26 @@ def run(args: argparse.Namespace) -> int:
         token, line = new_token(args.new_user)
         print(f"token for {args.new_user}: {token}\nline for the file of users: {line}")
         return 0
-    return _serve_network(args) if args.listen else _serve_here(args)
+    return _serve_network(args) if args.listen or args.openai else _serve_here(args)
 
 
 def _serve_network(args: argparse.Namespace) -> int:
-    """Serve the users at `--listen`. Raises UsersError or EngineUnavailable."""
+    """Serve users at `--listen` and `--openai`. Raises UsersError or EngineUnavailable."""
     import logging
 
     from clover_engine.door import Door
     from clover_write.service import JsonLines, Service, read_users
 
-    door = Door.parse(args.listen, args.allow_host, args.tls_cert, args.tls_key, args.behind_proxy)
+    given = (args.allow_host, args.tls_cert, args.tls_key, args.behind_proxy)
+    door, api_door = (
+        Door.parse(place, *given) if place else None for place in (args.listen, args.openai)
+    )
     users, config = read_users(args.users), _config(args)
     for handler in logging.getLogger().handlers:
         handler.setFormatter(JsonLines())
     logging.getLogger("clover_engine").setLevel(logging.INFO)
     model = "fake" if args.fake else config.model
-    Service(_loader(config, args.fake), model, users, door).run()
+    Service(_loader(config, args.fake), model, users, door, api_door).run()
     return 0
 
 

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 from collections.abc import Callable
-from contextlib import suppress
 from http import HTTPStatus
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from clover_engine.api import EngineState, Filled
 from clover_engine.door import Door
-from clover_engine.errors import CloverError, EngineUnavailable, RequestError
-from clover_engine.limits import Connections, Limits, RateLimit
-from clover_engine.metrics import Metrics
+from clover_engine.errors import EngineUnavailable
+from clover_engine.reception import Reception
 from clover_engine.runner import Runner
 from clover_engine.session import Session
 from clover_engine.users import Users
 
-# one JSON object a line, made by the program; no text of documents, no tokens
-log = logging.getLogger("clover_engine.service")
+log = logging.getLogger(__name__)
 # at its debug level the library logs what it carries: the document
 _quiet = logging.getLogger("clover_engine.websockets")
 _quiet.setLevel(logging.WARNING)
 
 PING_S, PONG_S = 20.0, 60.0
 OPEN_S = 10.0  # to say who one is
-LEAVING = "the engine is being restarted: ask again in a moment"
 
 
 class NetworkServer:
@@ -39,19 +33,12 @@ class NetworkServer:
     Beside the protocol, it answers `GET /health` to anybody and `GET /metrics` to users.
     """
 
-    def __init__(
-        self, runner: Runner, version: str, users: Users, door: Door, limits: Limits | None = None
-    ) -> None:
-        self.version = version
+    def __init__(self, runner: Runner, reception: Reception, users: Users, door: Door) -> None:
         self._runner = runner
+        self._reception = reception
+        self._limits = reception.limits
         self._users = users
         self._door = door
-        self._limits = limits or Limits()
-        self._rate = RateLimit(self._limits)
-        self._connections = Connections(self._limits)
-        self._metrics = Metrics(
-            lambda: runner.jobs, lambda: self._connections.total, lambda: runner.info.state
-        )
         self._names: frozenset[str] = frozenset()
         self._sessions: set[Session] = set()
         self._leaving = asyncio.Event()
@@ -62,6 +49,7 @@ class NetworkServer:
         A second call waits no longer."""
         if self._leaving.is_set():
             self._hurrying.set()
+        self._reception.leave()
         self._leaving.set()
 
     async def run(self, on_ready: Callable[[str], None]) -> None:
@@ -77,43 +65,6 @@ class NetworkServer:
         await self._drained()
         await asyncio.gather(*(session.close() for session in self._sessions))
         await server.wait_closed()
-
-    async def run_until_signal(self, on_ready: Callable[[str], None]) -> None:
-        """`run` that SIGTERM and Ctrl-C end in good order."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            # Windows has no such handlers: there Ctrl-C cancels this task
-            with suppress(NotImplementedError):
-                loop.add_signal_handler(number, self.leave)
-        await self.run(on_ready)
-
-    def stop(self) -> None:
-        """Raises RequestError: who runs this engine stops it."""
-        raise RequestError("an engine on the network is stopped by who runs it")
-
-    def admit(self, user: str) -> None:
-        """Let a request in. Raises EngineBusy or EngineUnavailable."""
-        if self._leaving.is_set():
-            raise EngineUnavailable(LEAVING)
-        self._rate.take(user)
-
-    def answered(self, user: str, outcome: Filled | CloverError, seconds: float) -> None:
-        """Count and log what came of a request."""
-        self._metrics.answered(user, outcome, seconds)
-        said: dict[str, object] = {"user": user, "ms": round(seconds * 1000)}
-        if isinstance(outcome, Filled):
-            stats = outcome.stats
-            said |= {
-                "outcome": "Filled",
-                "tokens": stats.tokens,
-                "prompt_tokens": stats.prompt_tokens,
-                "reused_tokens": stats.reused_tokens,
-                "forwards": stats.forwards,
-                "queue_ms": round(stats.queue_ms),
-            }
-        else:
-            said["outcome"] = type(outcome).__name__
-        log.info("request", extra={"fields": said})
 
     async def _listen(self) -> Server:
         try:
@@ -148,30 +99,28 @@ class NetworkServer:
             why = "the token is missing or wrong"
             return self._refused(connection, HTTPStatus.UNAUTHORIZED, why)
         if request.path == "/metrics":
-            return connection.respond(HTTPStatus.OK, self._metrics.text())
+            return connection.respond(HTTPStatus.OK, self._reception.metrics())
         if request.path != "/":
             return self._refused(connection, HTTPStatus.NOT_FOUND, "nothing is there")
-        if self._connections.is_full(user):
+        if self._reception.connections.is_full(user):
             why = "too many connections: close some"
             return self._refused(connection, HTTPStatus.TOO_MANY_REQUESTS, why)
         connection.username = user
         return None
 
     def _health(self, connection: ServerConnection) -> Response:
-        state = self._runner.info.state
-        ready = state is EngineState.READY and not self._leaving.is_set()
+        ready = self._reception.is_ready
         status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
-        return connection.respond(status, f"{'leaving' if self._leaving.is_set() else state}\n")
+        return connection.respond(status, f"{self._reception.state}\n")
 
     def _refused(self, connection: ServerConnection, status: HTTPStatus, why: str) -> Response:
-        self._metrics.refused(why)
-        log.warning("refused", extra={"fields": {"status": int(status), "reason": why}})
+        self._reception.refused(status, why)
         return connection.respond(status, f"{why}\n")
 
     async def _serve(self, connection: ServerConnection) -> None:
         user = connection.username
-        self._connections.opened(user)
-        session = Session(connection, self._runner, self, user)
+        self._reception.connections.opened(user)
+        session = Session(connection, self._runner, self._reception, user)
         self._sessions.add(session)
         try:
             await session.run()
@@ -179,7 +128,7 @@ class NetworkServer:
             log.debug("a client went away")
         finally:
             self._sessions.discard(session)
-            self._connections.closed(user)
+            self._reception.connections.closed(user)
 
     async def _drained(self) -> None:
         """Until every open request is answered, or for long enough."""

@@ -16,11 +16,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from clover_engine.api import Draft, Engine, EngineState, infill_request
 from clover_engine.door import Door
-from clover_engine.errors import EngineBusy, EngineUnavailable, ProtocolMismatch, RequestError
+from clover_engine.errors import EngineBusy, EngineUnavailable, ProtocolMismatch
 from clover_engine.fake import FakeEngine
 from clover_engine.limits import Limits, RateLimit
 from clover_engine.network import NetworkServer
 from clover_engine.network_client import NetworkClient
+from clover_engine.reception import Reception
 from clover_engine.runner import Runner
 from clover_engine.users import SHORTEST, Users, UsersError, new_token
 from clover_engine.wire import PROTOCOL, FillRequest, Hello, Stop, decode_server, encode
@@ -68,7 +69,7 @@ async def serving(
 ) -> AsyncIterator[Running]:
     runner = Runner(load, "fake")
     door = door or Door("127.0.0.1", 0)
-    server = NetworkServer(runner, "1.0", USERS, door, limits)
+    server = NetworkServer(runner, Reception(runner, "1.0", limits), USERS, door)
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     task = asyncio.create_task(server.run(ready.set_result))
     self = Running(server, runner, await asyncio.wait_for(ready, WAIT_S))
@@ -329,9 +330,3 @@ def test_users_are_read_without_being_quoted(tmp_path: Path) -> None:
         new_token("two words")
     with pytest.raises(UsersError):
         Users.read(tmp_path / "missing")
-
-
-async def test_a_stop_is_refused_by_type() -> None:
-    async with serving() as engine:
-        with pytest.raises(RequestError):
-            engine.server.stop()
