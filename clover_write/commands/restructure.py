@@ -113,3 +113,16 @@ def _client(args: argparse.Namespace) -> EngineClient:
 
     config = load_config()
     return connect(config.with_engine(args.engine))
+
+
+def _tell(proposal: Proposal) -> None:
+    from clover_templates.trace import Written
+
+    left = sum(1 for one in proposal.placed if one.place is None)
+    if left:
+        sys.stderr.write(
+            f"clover-write: {left} of {len(proposal.placed)} portions fit nowhere and stand at the"
+            " end; --report names them\n"
+        )
+    if worded := sum(isinstance(piece, Written) for piece in proposal.trace.pieces):
+        sys.stderr.write(f"clover-write: {worded} texts are the model's; --report shows them\n")
