@@ -191,7 +191,7 @@ class _Server(uvicorn.Server):
 
 async def _unless_gone(fill: asyncio.Task[Filled], request: Request) -> Filled:
     """The canvas filled; cancelled when the client goes away first. Raises CloverError."""
-    gone = asyncio.create_task(request.receive())
+    gone = asyncio.ensure_future(request.receive())
     try:
         await asyncio.wait({fill, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not fill.done():

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any
 
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
@@ -132,12 +133,11 @@ class NetworkServer:
 
     async def _drained(self) -> None:
         """Until every open request is answered, or for long enough."""
-        drained = asyncio.gather(*(session.drained() for session in self._sessions))
-        hurried = asyncio.create_task(self._hurrying.wait())
-        await asyncio.wait(
-            {drained, hurried},
-            timeout=self._limits.drain_s,
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        drained.cancel()
-        hurried.cancel()
+        either: list[asyncio.Future[Any]] = [
+            asyncio.gather(*(session.drained() for session in self._sessions)),
+            asyncio.create_task(self._hurrying.wait()),
+        ]
+        limit = self._limits.drain_s
+        await asyncio.wait(either, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        for each in either:
+            each.cancel()

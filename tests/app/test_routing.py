@@ -190,7 +190,7 @@ def test_order_follows_fallbacks_once_each() -> None:
         ({"token": "abcdef"}, "env:NAME"),
     ],
 )
-def test_profiles_that_would_leak_are_refused(settings: dict[str, str], says: str) -> None:
+def test_profiles_that_would_leak_are_refused(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(ProfileError, match=says):
         Profile(**{"name": "office", "url": "wss://gpu.example/", **settings})
 

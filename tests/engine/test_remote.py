@@ -62,7 +62,7 @@ def completions(*texts: str, reason: str = "stop") -> Iterable[Any]:
     for text in texts:
         yield {"choices": [{"index": 0, "text": text, "finish_reason": None}]}
     yield {"choices": [{"index": 0, "text": "", "finish_reason": reason}]}
-    usage = {
+    usage: dict[str, Any] = {
         "prompt_tokens": 12,
         "completion_tokens": len(texts),
         "prompt_tokens_details": {"cached_tokens": 7},
@@ -83,8 +83,8 @@ def chat(*texts: str) -> Iterable[Any]:
 def generated(*texts: str) -> Iterable[Any]:
     """A stream of SGLang's `/generate`: each event has all of the text."""
     for number in range(len(texts)):
-        meta = {"completion_tokens": number + 1, "finish_reason": None}
-        yield {"text": "".join(texts[: number + 1]), "meta_info": meta}
+        so_far = {"completion_tokens": number + 1, "finish_reason": None}
+        yield {"text": "".join(texts[: number + 1]), "meta_info": so_far}
     meta = {
         "completion_tokens": len(texts),
         "prompt_tokens": 12,
