@@ -39,7 +39,7 @@ def prompt_for(model: str) -> FimPrompt | None:
 
 @cache
 def _known() -> tuple[FimPrompt, ...]:
-    data = tomllib.loads(files(__package__).joinpath("fim.toml").read_text("utf-8"))
+    data = tomllib.loads(files("clover_engine").joinpath("remote", "fim.toml").read_text("utf-8"))
     return tuple(
         FimPrompt(tuple(entry["models"]), entry["prompt"], tuple(entry["specials"]))
         for entry in data.values()

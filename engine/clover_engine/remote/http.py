@@ -83,31 +83,37 @@ class Http:
     async def _response(
         self, method: str, path: str, body: Mapping[str, object] | None
     ) -> AsyncIterator[httpx2.Response]:
-        host = self._endpoint.host
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                await asyncio.sleep(PAUSE_S * 2 ** (attempt - 1) * (0.5 + random.random() / 2))
-            last = attempt == ATTEMPTS - 1
-            request = self._made().build_request(method, self._url(path), json=body)
-            try:
-                response = await self._made().send(request, stream=True)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-                if last:
-                    raise EngineUnavailable(f"{host} cannot be reached: {error}") from error
-                continue
-            except httpx2.HTTPError as error:
-                raise _gone(host, error) from error
-            if response.status_code in BUSY and not last:
-                await response.aclose()
-                continue
-            break
+        response = await self._sent(method, path, body)
         try:
             self._check(response, path)
             yield response
         except httpx2.HTTPError as error:
-            raise _gone(host, error) from error
+            raise self._gone(error) from error
         finally:
             await response.aclose()
+
+    async def _sent(
+        self, method: str, path: str, body: Mapping[str, object] | None
+    ) -> httpx2.Response:
+        """The beginning of the answer, after as many attempts as it takes and may take."""
+        client = self._made()
+        attempt = 0
+        while True:
+            attempt += 1
+            request = client.build_request(method, self._url(path), json=body)
+            try:
+                response = await client.send(request, stream=True)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                if attempt == ATTEMPTS:
+                    host = self._endpoint.host
+                    raise EngineUnavailable(f"{host} cannot be reached: {error}") from error
+            except httpx2.HTTPError as error:
+                raise self._gone(error) from error
+            else:
+                if response.status_code not in BUSY or attempt == ATTEMPTS:
+                    return response
+                await response.aclose()
+            await asyncio.sleep(PAUSE_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0))
 
     def _check(self, response: httpx2.Response, path: str) -> None:
         host, status = self._endpoint.host, response.status_code
@@ -145,6 +151,10 @@ class Http:
     def _nonsense(self) -> EngineError:
         return EngineError(f"{self._endpoint.host} sends what is no answer: check the profile")
 
+    def _gone(self, error: httpx2.HTTPError) -> EngineUnavailable:
+        kind = type(error).__name__
+        return EngineUnavailable(f"{self._endpoint.host} went away in mid-answer ({kind})")
+
     def _url(self, path: str) -> str:
         return self._endpoint.url.rstrip("/") + path
 
@@ -165,7 +175,3 @@ def _tls(endpoint: Endpoint) -> ssl.SSLContext:
         except (OSError, ssl.SSLError) as error:
             raise EngineError(f"{endpoint.ca_file} cannot be used: {error}") from error
     return context
-
-
-def _gone(host: str, error: httpx2.HTTPError) -> EngineUnavailable:
-    return EngineUnavailable(f"{host} went away in mid-answer ({type(error).__name__})")

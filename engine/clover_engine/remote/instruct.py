@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any
 
 from clover_engine.remote.dialect import Ask, Capabilities, Chunk
 from clover_engine.remote.openai_fim import common, read_choice
 
 _FENCED = re.compile(r"\A```[^\n]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+
+_CAN = Capabilities()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,8 @@ class Instruct:
     the answer only: in a chat they would stop an introduction."""
 
     model: str
-    path: ClassVar[str] = "/v1/chat/completions"
-    capabilities: ClassVar[Capabilities] = Capabilities()
+    path: str = "/v1/chat/completions"
+    capabilities: Capabilities = _CAN
 
     def body(self, ask: Ask) -> Mapping[str, object]:
         """The request."""
@@ -60,5 +62,7 @@ def bare(text: str, left: str, right: str) -> str:
 
 @cache
 def _words() -> dict[str, str]:
-    data = tomllib.loads(files(__package__).joinpath("instruct.toml").read_text("utf-8"))
+    data = tomllib.loads(
+        files("clover_engine").joinpath("remote", "instruct.toml").read_text("utf-8")
+    )
     return {name: text.lstrip("\n") for name, text in data.items()}

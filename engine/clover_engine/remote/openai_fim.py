@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from clover_engine.api import Finish
 from clover_engine.remote.dialect import Ask, Capabilities, Chunk
 
 MOST_STOPS = 4  # more are refused by some; the others are looked for in the answer
+
+_CAN = Capabilities()
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class OpenAiFim:
 
     model: str
     path: str = "/v1/completions"
-    capabilities: ClassVar[Capabilities] = Capabilities()
+    capabilities: Capabilities = _CAN
 
     def body(self, ask: Ask) -> Mapping[str, object]:
         """The request."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from clover_engine.api import Finish
 from clover_engine.remote.dialect import Ask, Capabilities, Chunk
 from clover_engine.remote.fim import FimPrompt
+
+_CAN = Capabilities(choices=True, pattern=True, warming=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +19,8 @@ class SGLang:
     what comes is matched with the pattern here, as everything is."""
 
     prompt: FimPrompt
-    path: ClassVar[str] = "/generate"
-    capabilities: ClassVar[Capabilities] = Capabilities(choices=True, pattern=True, warming=True)
+    path: str = "/generate"
+    capabilities: Capabilities = _CAN
 
     def body(self, ask: Ask) -> Mapping[str, object]:
         """The request."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from clover_engine.remote.dialect import Ask, Capabilities, Chunk
 from clover_engine.remote.fim import FimPrompt
 from clover_engine.remote.openai_fim import common, read_choice
+
+_CAN = Capabilities(choices=True, pattern=True, warming=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +19,8 @@ class VLLM:
 
     model: str
     prompt: FimPrompt
-    path: ClassVar[str] = "/v1/completions"
-    capabilities: ClassVar[Capabilities] = Capabilities(choices=True, pattern=True, warming=True)
+    path: str = "/v1/completions"
+    capabilities: Capabilities = _CAN
 
     def body(self, ask: Ask) -> Mapping[str, object]:
         """The request."""
