@@ -24,6 +24,7 @@ EXCLUDED_LANGUAGES = (
 USER_ONLY = frozenset(
     {
         "cacheDir",
+        "cacheMb",
         "command",
         "engine",
         "engineAddress",

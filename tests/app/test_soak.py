@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import quantiles
 from typing import Any
@@ -133,6 +134,11 @@ async def kills(engine: Engine, end: float) -> int:
     return count
 
 
+def told(editors: Sequence[Editor]) -> Counter[str]:
+    """What came of all their requests."""
+    return sum((editor.outcomes for editor in editors), Counter[str]())
+
+
 @pytest.mark.slow
 async def test_editors_type_while_the_engine_is_killed(
     request: pytest.FixtureRequest, record_property: Any, capsys: pytest.CaptureFixture[str]
@@ -149,13 +155,17 @@ async def test_editors_type_while_the_engine_is_killed(
     *_, killed = await asyncio.gather(
         *(editor.type_until(end) for editor in editors), kills(engine, end)
     )
-    fresh = engine.rss
+    stormy, fresh = told(editors), engine.rss
+    for editor in editors:
+        editor.outcomes.clear()
     calm = time.monotonic() + seconds / 3
     await asyncio.gather(*(editor.type_until(calm) for editor in editors))
-    outcomes = sum((editor.outcomes for editor in editors), Counter[str]())
-    assert outcomes.total() == sum(editor.asked for editor in editors)
-    assert outcomes["filled"] > outcomes.total() / 3
-    assert set(outcomes) <= {"filled", "given up", "Cancelled", "EngineUnavailable"}
+    outcomes = told(editors)
+    assert stormy.total() + outcomes.total() == sum(editor.asked for editor in editors)
+    assert set(stormy) <= {"filled", "given up", "Cancelled", "EngineUnavailable"}
+    # the first request after a fault finds the engine again, and so do all others
+    assert set(outcomes) <= {"filled", "given up", "Cancelled"}
+    assert outcomes["filled"]
     assert engine.rss - fresh < 30 * MIB
     assert me.memory_info().rss - mine < 60 * MIB
     for editor in editors:
@@ -164,7 +174,7 @@ async def test_editors_type_while_the_engine_is_killed(
     assert len(asyncio.all_tasks()) <= tasks + 4
     late = [each for editor in editors for each in editor.late]
     p95 = quantiles(late, n=20)[-1]
-    figures = f"{dict(outcomes)}, {killed} kills, p95 {p95 * 1000:.0f} ms"
+    figures = f"{dict(stormy)} with {killed} kills, {dict(outcomes)} after them, p95 {p95:.3f} s"
     record_property("soak", figures)
     with capsys.disabled():
         sys.stdout.write(f"\n{figures}\n")
