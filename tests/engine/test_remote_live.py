@@ -25,7 +25,7 @@ from clover_engine.remote.http import Endpoint, Http
 
 pytestmark = [pytest.mark.slow]
 START_S = 120.0
-WAIT_S = 120.0
+WAIT_S = 240.0
 
 
 def _given(variable: str) -> Path:
@@ -42,7 +42,7 @@ class Llama:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        self._arguments = (binary, "-m", gguf, "-c", "4096", "-np", "2", "-t", "2")
+        self._arguments = (binary, "-m", gguf, "-c", "4096", "-np", "1", "-t", "1")
         self._place = ("--host", "127.0.0.1", "--port", str(port))
         self._environment = {**os.environ, "LD_LIBRARY_PATH": str(binary.parent)}
         self._log = log
@@ -86,7 +86,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Llama]:
 
 @asynccontextmanager
 async def backend(llama: Llama) -> AsyncIterator[RemoteBackend]:
-    made = RemoteBackend(Kind.LLAMA_CPP, Endpoint(llama.url))
+    made = RemoteBackend(Kind.LLAMA_CPP, Endpoint(llama.url, answer_s=WAIT_S))
     async with asyncio.timeout(WAIT_S):
         yield made
     await made.close()

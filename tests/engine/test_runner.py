@@ -320,6 +320,28 @@ def test_a_document_has_one_job_at_a_time(run: Run) -> None:
     assert "forward a a" not in engine.log
 
 
+def test_a_newer_job_waits_until_the_one_it_supersedes_is_gone(run: Run) -> None:
+    newer: list[Asked] = []
+
+    class Superseding(GatedEngine):
+        def start(self, request: CanvasRequest) -> Steps:
+            # between two jobs of one round, while the older one still runs
+            if request.document == "x":
+                newer.append(ask(runner, "a"))
+            return super().start(request)
+
+    engine = Superseding(forwards=3)
+    runner = run(lambda: engine)
+    older = ask(runner, "a")
+    engine.wait_entered()
+    ask(runner, "x")
+    engine.let_pass()
+    assert isinstance(older.outcome(), Cancelled)
+    assert newer[0].text() == "a3"
+    assert not any(line.split().count("a") > 1 for line in engine.log)
+    assert engine.log.index("close a") < engine.log.index("start a", 1)
+
+
 def test_users_do_not_share_documents_nor_supersede_one_another(run: Run) -> None:
     engine = GatedEngine()
     runner = run(lambda: engine)

@@ -29,6 +29,14 @@ def test_nobody_saves_turns_up_by_waiting() -> None:
     assert turns.first([first, second], []) is second
 
 
+def test_who_has_nothing_under_way_begins_before_who_has() -> None:
+    turns = Turns()
+    turns.served(["bob"] * 3)
+    busy, idle = job("ann"), job("bob")
+    assert turns.first([busy, idle], [job("ann")]) is idle
+    assert turns.first([busy, idle], []) is busy
+
+
 def test_interactive_work_comes_before_anybodys_background_work() -> None:
     background, interactive = job("ann", Priority.BACKGROUND), job("bob")
     turns = Turns()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from lsprotocol import types
+from pytest_lsp import ClientServerConfig, LanguageClient
 
 from clover_engine.api import (
     CanvasRequest,
@@ -19,6 +24,7 @@ from clover_lsp.confidentiality import DiscreetClient, is_marked
 from clover_lsp.documents import Document, Documents
 from clover_lsp.exclusions import stays_out_of_prompts
 from clover_lsp.settings import Settings
+from tests.support.capturing_server import captured
 
 MARKED = (
     "机密",
@@ -98,3 +104,29 @@ def test_marked_documents_are_read_for_no_other() -> None:
     assert stays_out_of_prompts(marked, Settings())
     plain = documents.open("file:///somewhere/b.md", "markdown", 1, "正文\n")
     assert not stays_out_of_prompts(plain, Settings())
+
+
+async def test_a_real_server_calls_them_private(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    config = ClientServerConfig(
+        server_command=[sys.executable, "-m", "tests.support.capturing_server", str(log)],
+        server_env={"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    client = await config.start()
+    assert isinstance(client, LanguageClient)
+    client.feature("clover/status")(lambda _: None)
+    await client.initialize_session(types.InitializeParams(types.ClientCapabilities()))
+    texts = {"marked": "机密★1年\n" + "正文。\n" * 30_000, "plain": "正文。\n" * 30_000}
+    for name, text in texts.items():
+        uri = (tmp_path / f"{name}.md").as_uri()
+        item = types.TextDocumentItem(uri, "markdown", 1, text)
+        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        at = types.TextDocumentIdentifier(uri), types.Position(29_000, 2)
+        invoked = types.InlineCompletionContext(types.InlineCompletionTriggerKind.Invoked)
+        await client.text_document_inline_completion_async(
+            types.InlineCompletionParams(invoked, *at)
+        )
+    await client.shutdown_session()
+    await client.stop()  # type: ignore[no-untyped-call]
+    told = {request.document.rpartition("/")[2]: request.private for request in captured(log)}
+    assert told == {"marked.md": True, "plain.md": False}
