@@ -32,7 +32,13 @@ from clover_engine.reception import Reception
 from clover_engine.runner import Runner
 from clover_engine.users import Users
 
+
+class _TooLarge(RequestError):
+    """A request is longer than the engine takes."""
+
+
 _STATUS = (
+    (_TooLarge, 413),
     (RequestError, 400),
     (Cancelled, 409),
     (EngineBusy, 429),
@@ -167,10 +173,8 @@ class ApiServer:
         try:
             async for some in request.stream():
                 data += some
-                if len(data) > self._limits.message_bytes:
-                    raise RequestError(
-                        f"a request has at most {self._limits.message_bytes:,} bytes"
-                    )
+                if len(data) > (most := self._limits.message_bytes):
+                    raise _TooLarge(f"a request has at most {most:,} bytes")
         except ClientDisconnect:
             raise RequestError("the request broke off") from None
         try:

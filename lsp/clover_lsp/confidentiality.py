@@ -9,17 +9,19 @@ from dataclasses import replace
 from clover_engine.api import CanvasRequest, Draft, EngineClient, EngineInfo, Filled
 
 # the grades of GB/T 9704 in a line of their own, with a term (`机密★1年`) or without, after a label
-# or in front matter; as heading, in bold or in a cell of a table
+# or in front matter; as heading, in bold or in a cell of a table. No two runs of signs that could
+# share some stand side by side: no line takes longer than it is long
+_AROUND = r"[ \t\r\u3000\xa0#>*_|\"'-]*"
 _MARK = re.compile(
-    r"^[\s#>*_|-]*(?:(?:密\s*级|保密等级|classification)[\s*_]*[:：|]\s*)?[*_\"']*"
-    r"(?:绝\s*密|机\s*密|秘\s*密)\s*(?:[★☆].*|级)?[\s*_|\"']*$",
+    rf"^{_AROUND}(?:(?:密[ \u3000]*级|保密等级|classification)[ \t*_]*[:：|]{_AROUND})?"
+    rf"(?:绝[ \u3000]*密|机[ \u3000]*密|秘[ \u3000]*密)[ \u3000]*(?:[★☆].*|级)?{_AROUND}$",
     re.MULTILINE | re.IGNORECASE,
 )
 
 
 def is_marked(text: str) -> bool:
     """Whether a line of the text says that it is 绝密, 机密 or 秘密."""
-    return _MARK.search(text) is not None
+    return "密" in text and _MARK.search(text) is not None
 
 
 class DiscreetClient:

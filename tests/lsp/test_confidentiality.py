@@ -67,6 +67,16 @@ def test_words_are_no_marks(text: str) -> None:
     assert not is_marked(text)
 
 
+@pytest.mark.parametrize(
+    "sign", ["\n", " ", "*", "|", "#", "\u3000", "密", "机 ", "密级:", "机密★\n级"]
+)
+def test_no_text_takes_longer_than_it_is_long(sign: str) -> None:
+    # a search that went back for every sign would not end within this test
+    text = sign * 200_000 + "密x"
+    assert is_marked(text) == ("★" in sign)
+    assert is_marked(f"{text}\n机密")
+
+
 class Noting:
     """Notes what it is asked."""
 
