@@ -143,7 +143,7 @@ def told(editors: Sequence[Editor]) -> Counter[str]:
 async def test_editors_type_while_the_engine_is_killed(
     request: pytest.FixtureRequest, record_property: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seconds: float = request.config.getoption("--soak-seconds")
+    seconds: float = request.config.option.soak_seconds
     engine, me = Engine(), psutil.Process()
     await engine.start()
     editors = [

@@ -308,6 +308,17 @@ async def test_busy_servers_are_asked_again_but_nothing_begun_is(
         assert len(peer.bodies("/v1/completions")) == 1
 
 
+async def test_a_connection_that_was_closed_meanwhile_is_made_again() -> None:
+    answers: list[Answer] = [list(completions("yes")), None, list(completions("yes")), None, None]
+    async with remote("openai", answer=lambda _: answers.pop(0)) as (backend, peer):
+        for _ in range(2):
+            filled, _ = await fill(backend, infill())
+            assert filled.fills[0].text == "yes"
+        with pytest.raises(EngineUnavailable, match="went away"):
+            await backend.fill(infill())
+        assert len(peer.bodies("/v1/completions")) == 5
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 500])
 async def test_refusals_say_what_to_look_at_and_quote_nothing(
     status: int, caplog: pytest.LogCaptureFixture

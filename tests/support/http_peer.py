@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-Answer: TypeAlias = "int | Mapping[str, Any] | Iterable[Any]"
-"""A status, an object, or events: objects, or texts that are sent as they are."""
+Answer: TypeAlias = "int | None | Mapping[str, Any] | Iterable[Any]"
+"""A status, an object, or events: objects, or texts that are sent as they are. None: the connection
+is closed without an answer."""
 
 
 @dataclass
@@ -44,6 +45,7 @@ class HttpPeer:
         for writer in self._open.values():
             writer.close()
         await asyncio.gather(*self._open)
+        self._open.clear()
 
     async def _answer(
         self, head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -58,6 +60,8 @@ class HttpPeer:
         self.asked.append((path, parsed, headers))
         route = self.routes.get(path)
         answer = route(parsed) if route else 404
+        if answer is None:
+            raise ConnectionResetError
         if isinstance(answer, int):
             writer.write(b"HTTP/1.1 %d X\r\nContent-Length: 2\r\n\r\n{}" % answer)
         elif isinstance(answer, Mapping):

@@ -19,6 +19,10 @@ from clover_engine.errors import EngineBusy, EngineError, EngineUnavailable
 ATTEMPTS = 3
 PAUSE_S = 0.2  # before the second attempt, twice as long before the third, and by chance half less
 BUSY = (429, 503)
+# before a byte of an answer: most often a connection that the server was just closing
+CLOSED = (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError)
+# servers close connections that lay idle for five seconds (llama.cpp, uvicorn)
+IDLE_S = 3.0
 MAX_EVENT_BYTES = 1 << 20
 MAX_ANSWER_BYTES = 8 << 20
 
@@ -43,8 +47,9 @@ class Endpoint:
 class Http:
     """Requests to an endpoint. Proxies are those of the environment; TLS is always verified.
 
-    A request is sent again only where nothing was begun: no connection came about, or the server
-    said that it is busy. Errors quote no body, which may hold text of a document.
+    A request is sent again only where nothing was begun: no connection came about, the server said
+    that it is busy, or it closed a connection that lay idle. Errors quote no body, which may hold
+    text of a document.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -107,6 +112,9 @@ class Http:
                 if attempt == ATTEMPTS:
                     host = self._endpoint.host
                     raise EngineUnavailable(f"{host} cannot be reached: {error}") from error
+            except CLOSED as error:
+                if attempt > 1:
+                    raise self._gone(error) from error
             except httpx2.HTTPError as error:
                 raise self._gone(error) from error
             else:
@@ -163,7 +171,12 @@ class Http:
             endpoint = self._endpoint
             token = {"Authorization": f"Bearer {endpoint.token}"} if endpoint.token else {}
             timeout = httpx2.Timeout(endpoint.answer_s, connect=endpoint.connect_s)
-            self._client = httpx2.AsyncClient(headers=token, timeout=timeout, verify=_tls(endpoint))
+            self._client = httpx2.AsyncClient(
+                headers=token,
+                timeout=timeout,
+                verify=_tls(endpoint),
+                limits=httpx2.Limits(keepalive_expiry=IDLE_S),
+            )
         return self._client
 
 
