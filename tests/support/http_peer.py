@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-Answer: TypeAlias = "int | None | Mapping[str, Any] | Iterable[Any]"
+Answer: TypeAlias = "int | Mapping[str, Any] | Iterable[Any] | None"
 """A status, an object, or events: objects, or texts that are sent as they are. None: the connection
 is closed without an answer."""
 
