@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clover_engine.api import (
@@ -14,6 +14,7 @@ from clover_engine.api import (
     EngineClient,
     EngineInfo,
     Filled,
+    Hole,
     Literal,
 )
 from clover_engine.errors import CloverError, EngineError, ModelError, Unsupported
@@ -60,7 +61,7 @@ class Rules:
     def against(self, request: CanvasRequest) -> str | None:
         """Why a request may not leave, in words; None if it may."""
         origin = request.origin or request.document
-        text = "".join(part.text for part in request.segments if isinstance(part, Literal))
+        text = "\n".join(_texts(request))
         if not origin or origin.startswith("clover:"):  # a name that the program gave
             return "text of no named document stays on this machine"
         if reason := private(origin, self.paths):
@@ -81,6 +82,14 @@ class Rules:
             and not holds_key(snippet.text)
         ]
         return replace(context, snippets=tuple(kept)) if kept else None
+
+
+def _texts(request: CanvasRequest) -> Iterator[str]:
+    """All that is a document's in a canvas: its literals in one, the choices of its holes."""
+    yield "".join(part.text for part in request.segments if isinstance(part, Literal))
+    for part in request.segments:
+        if isinstance(part, Hole):
+            yield from part.choices or ()
 
 
 class Router:

@@ -87,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
 async def _proposed(args: argparse.Namespace, document: Document, template: Template) -> Proposal:
     from datetime import datetime
 
+    from clover_lsp.confidentiality import is_marked
     from clover_templates.builtins import Facts
     from clover_templates.engine_scorer import EngineScorer
     from clover_templates.on_behalf import OnBehalf
@@ -99,7 +100,8 @@ async def _proposed(args: argparse.Namespace, document: Document, template: Temp
     try:
         if client is None:
             return await restructure(document, template, WordScorer(), facts)
-        engine = OnBehalf(client, args.file.absolute().as_uri())
+        text = document.data.decode("utf-8", "replace")
+        engine = OnBehalf(client, args.file.absolute().as_uri(), is_marked(text))
         proposal = await restructure(document, template, EngineScorer(engine), facts)
         return await Prose(engine).for_slots(proposal, template)
     finally:

@@ -11,11 +11,13 @@ from clover_templates.engine_scorer import Filler
 @dataclass(frozen=True, slots=True)
 class OnBehalf:
     """Its requests name the document at `uri` as the origin of their text: rules about what may
-    leave the machine look at that."""
+    leave the machine look at that. With `private` it goes to no other."""
 
     engine: Filler
     uri: str
+    private: bool = False
 
     async def fill(self, request: CanvasRequest) -> Filled:
         """Raises CloverError."""
-        return await self.engine.fill(replace(request, origin=self.uri))
+        private = request.private or self.private
+        return await self.engine.fill(replace(request, origin=self.uri, private=private))

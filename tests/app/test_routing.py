@@ -17,6 +17,7 @@ from clover_engine.api import (
     Fill,
     Filled,
     Finish,
+    Hole,
     Snippet,
     infill_request,
 )
@@ -28,6 +29,7 @@ from clover_engine.errors import (
     RequestError,
     Unsupported,
 )
+from clover_templates.on_behalf import OnBehalf
 from clover_write.app import connect
 from clover_write.cli import main
 from clover_write.config import ConfigError, config_path, load_config
@@ -123,10 +125,12 @@ async def test_the_last_ones_error_is_told() -> None:
         about("file:///home/a/.env"),
         about("untitled:private/x"),
         about(""),
+        about("clover:prose"),
         about("file:///a.md", "# 报告\n\n机密★3年\n\n正文"),
         about("file:///a.md", KEY),
         CanvasRequest(about("").segments, origin="file:///home/a/private/note.md"),
         CanvasRequest(about("").segments, document="file:///a.md", private=True),
+        CanvasRequest((Hole(8, choices=("正文", "机密")),), document="file:///a.md"),
     ],
     ids=str,
 )
@@ -283,3 +287,27 @@ def test_doctor_says_where_text_goes(
     assert "office (llama.cpp at 127.0.0.1:9), then local (coder-0.5b, this machine)" in printed
     assert main(["doctor", "--remote", "office"]) == 1
     assert "127.0.0.1:9 cannot be reached" in capsys.readouterr().out
+
+
+async def test_work_on_a_document_names_it_and_its_marks() -> None:
+    engine = Engine("local")
+    text = CanvasRequest(about("").segments, document="clover:prose")
+    await OnBehalf(engine, "file:///a.md").fill(text)
+    await OnBehalf(engine, "file:///a.md", private=True).fill(text)
+    assert [(each.origin, each.private) for each in engine.asked] == [
+        ("file:///a.md", False),
+        ("file:///a.md", True),
+    ]
+
+
+def test_restructuring_a_marked_file_is_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine("fake", EngineUnavailable("noted"))
+    monkeypatch.setattr("clover_write.app.connect", lambda _: engine)
+    monkeypatch.setattr(engine, "close", Engine("nothing").close)
+    file = tmp_path / "周报.md"
+    file.write_text("机密★1年\n\n# 周报\n\n做完了导入。\n\n下周做导出。\n", encoding="utf-8")
+    assert main(["restructure", str(file), "--template", "周报"]) == 1
+    assert engine.asked
+    assert {(each.origin, each.private) for each in engine.asked} == {(file.as_uri(), True)}
