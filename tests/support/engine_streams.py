@@ -1,4 +1,4 @@
-"""What engines stream, written from their published interfaces: events, or texts sent as they are."""
+"""What engines stream, as their published interfaces say: events, or texts sent as they are."""
 
 from __future__ import annotations
 
