@@ -248,10 +248,12 @@ def load_engine(
     cache_bytes: int = CACHE_BYTES,
 ) -> LocalEngine:
     """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
-    return load_on(_prepare(threads), partial(_load, folder, model, precision))
+    return load_on(_prepare(threads), partial(_load, folder, model, precision, cache_bytes))
 
 
-def _load(folder: Path, model: str, precision: str, device: torch.device) -> LocalEngine:
+def _load(
+    folder: Path, model: str, precision: str, cache_bytes: int, device: torch.device
+) -> LocalEngine:
     adapter = files("clover_engine").joinpath("adapters", f"{model}-block.safetensors")
     if precision == "int8" and device.type != "cpu":
         log.info("int8 kernels are for CPUs: running bf16 on %s", device)
