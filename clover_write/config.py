@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from clover_engine.errors import CloverError
+from clover_write.profiles import LOCAL, Profile, order, read_profile
 
 APP = "clover-write"
 ENGINES = ("process", "inproc", "fake")
@@ -26,16 +27,24 @@ class ConfigError(CloverError):
 class Config:
     """Settings of this user on this machine; an opened workspace cannot change them.
 
-    `threads=0` means one per physical core, at most 8. `sources=None` allows every kind of source.
+    `profile` is the engine that is asked first, "local" or one of `profiles`; files that match
+    `never_send` go to none on another machine.
+    `threads=0` means one per physical core, at most 8. `cache_mb` bounds what a converted model
+    keeps of documents it has read (about 0.025 MB a token); `sources=None` allows every kind of
+    source.
     """
 
     model: str = "coder-0.5b"
     engine: str = "process"
     precision: str = "int8"
     threads: int = 0
+    cache_mb: int = 64
     idle_exit_s: float = 900.0
     cache_dir: Path = field(default_factory=lambda: platformdirs.user_cache_path(APP))
     sources: tuple[str, ...] | None = None
+    profile: str = LOCAL
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    never_send: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(
@@ -45,8 +54,16 @@ class Config:
             self.precision in PRECISIONS,
             f"precision is one of {', '.join(PRECISIONS)}, not {self.precision!r}",
         )
+        order(self.profile, self.profiles)
         _check(0 <= self.threads <= 256, f"threads is 0 (automatic) to 256, not {self.threads}")
+        _check(self.cache_mb > 0, f"cache_mb is 1 or more, not {self.cache_mb}")
         _check(self.idle_exit_s >= 0, f"idle_exit_s is 0 (never) or more, not {self.idle_exit_s}")
+
+    def with_engine(self, engine: str | None, model: str | None = None) -> Config:
+        """The local engine, run as `engine` says with `model`, where either says anything."""
+        if not engine and not model:
+            return self
+        return replace(self, engine=engine or self.engine, model=model or self.model, profile=LOCAL)
 
 
 def config_path() -> Path:
@@ -86,18 +103,27 @@ def _convert(name: str, value: object) -> object:
     """Bring a TOML value or an environment string to the setting's type."""
     try:
         match name:
-            case "threads":
+            case "threads" | "cache_mb":
                 return int(str(value))
             case "idle_exit_s":
                 return float(str(value))
             case "cache_dir":
                 return Path(str(value)).expanduser()
-            case "sources":
+            case "sources" | "never_send":
                 return tuple(value.split(",") if isinstance(value, str) else _strings(value))
+            case "profiles":
+                return _profiles(value)
             case _:
                 return str(value)
     except ValueError as error:
         raise ConfigError(f"setting {name} cannot be {value!r}: {error}") from error
+
+
+def _profiles(value: object) -> dict[str, Profile]:
+    if not isinstance(value, dict):
+        raise ValueError("tables are wanted: [profiles.NAME]")
+    _check(LOCAL not in value, f"the profile {LOCAL} is this machine's engine: rename yours")
+    return {str(name): read_profile(str(name), data) for name, data in value.items()}
 
 
 def _strings(value: object) -> list[str]:

@@ -17,6 +17,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="folders of Markdown and text files to read, instead of those of installed packages",
     )
+    parser.addoption(
+        "--soak-seconds",
+        type=float,
+        default=15.0,
+        metavar="S",
+        help="how long editors type in the soak test (15; 600 tells more)",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clover_engine.errors import CloverError
-from clover_write.commands import bench_documents, bench_lsp, bench_notes
+from clover_write.commands import bench_documents, bench_lsp, bench_notes, bench_sharing
 from clover_write.config import Config, load_config
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     bench_notes.add_to(benches)
     bench_lsp.add_to(benches)
     bench_documents.add_to(benches)
+    bench_sharing.add_to(benches)
     hei.set_defaults(run=run)
 
 
@@ -130,7 +131,7 @@ async def _measure(
     from clover_write.bench.journal import Journal
 
     problems = hei.load(args.data, args.kind, args.every, args.half and hei.Half(args.half))
-    config = replace(load_config(), engine=args.engine, threads=args.threads)
+    config = replace(load_config().with_engine(args.engine), threads=args.threads)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         rows: list[Row] = []

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 async def _measure(args: argparse.Namespace) -> dict[str, Any]:
     from clover_write.bench import placing_figures, restructuring_figures
 
-    config = replace(load_config(), engine=args.engine, threads=args.threads)
+    config = replace(load_config().with_engine(args.engine), threads=args.threads)
     found: dict[str, Any] = {}
     if args.part != "loss":
         found["placing"] = placing_figures.figures(await _placing(args, config))

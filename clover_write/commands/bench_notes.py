@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not find_spec("sacrebleu"):
         raise NotesError("chrF needs sacrebleu: pip install 'clover-write[bench]'")
-    config = replace(load_config(), engine=args.engine, threads=args.threads)
+    config = replace(load_config().with_engine(args.engine), threads=args.threads)
     gaps = [gap for language in LANGUAGES for gap in load(args.data, language, args.most)]
     fits, about = asyncio.run(_fill(gaps, args.rows.split(","), config))
     figures = {

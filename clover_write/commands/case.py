@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise CaseError(f"{args.file} cannot be read: {error}") from error
     config = load_config()
-    client = connect(replace(config, engine=args.engine or config.engine))
+    client = connect(config.with_engine(args.engine))
 
     async def fill() -> tuple[Filled, float]:
         try:

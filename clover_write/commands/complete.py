@@ -63,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
     import json
     from contextlib import nullcontext
-    from dataclasses import replace
 
     from clover_write.app import connect
     from clover_write.config import load_config
@@ -74,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
     document = read_text_file(cursor.path).document
     offset = offset_of(document, cursor)
     config = load_config()
-    model = model_name(args.model) if args.model else config.model
-    client = connect(replace(config, engine=args.engine or config.engine, model=model))
+    model = model_name(args.model) if args.model else None
+    client = connect(config.with_engine(args.engine, model))
     watch = watch_at(document, offset) if args.watch else None
     with watch or nullcontext():
         answer = asyncio.run(complete(client, document, offset, cursor, watch))
@@ -121,13 +120,19 @@ async def complete(
     """
     from dataclasses import replace
 
+    from clover_lsp.confidentiality import is_marked
     from clover_lsp.infill import Trigger, plan, settle
     from clover_lsp.languages import language_of
 
     asked, language = Trigger.INVOKED, language_of(cursor.path)
     request = plan(document.text, offset, language, trigger=asked, document=document.uri)
     # no deadline: it may have to wait until the engine has loaded
-    request = replace(request, deadline_ms=None, watch=watch is not None)
+    request = replace(
+        request,
+        deadline_ms=None,
+        watch=watch is not None,
+        private=is_marked(document.text),
+    )
     try:
         start = time.perf_counter()
         filled = await client.fill(request, watch.show if watch else None)

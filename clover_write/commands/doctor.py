@@ -6,10 +6,11 @@ import argparse
 import platform
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clover_engine.errors import CloverError
+from clover_write.commands.doctor_remote import examine, routes
+from clover_write.commands.finding import Finding
 
 if TYPE_CHECKING:
     from clover_engine.address import Place
@@ -22,6 +23,8 @@ Exit status 1 when something that is needed is missing; the line says what to do
 examples:
   clover-write doctor                     look at everything, and fill one hole
   clover-write doctor --fast              without the self-test, which loads the model
+  clover-write doctor --remote office     an engine of the configuration: what it is, one hole
+  clover-write doctor --remote https://gpu.example:8000
 """
 PACKAGES = (
     "cattrs",
@@ -34,6 +37,7 @@ PACKAGES = (
     "numba",
     "numpy",
     "platformdirs",
+    "prometheus-client",
     "pygls",
     "pyyaml",
     "rich",
@@ -46,15 +50,6 @@ PACKAGES = (
 INSTRUCTIONS = ("avx2", "avx_vnni", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16")
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the report; `missing` when the program does not work like this."""
-
-    subject: str
-    text: str
-    missing: bool = False
-
-
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add `doctor`."""
     parser = subparsers.add_parser(
@@ -64,6 +59,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--fast", action="store_true", help="leave the self-test out")
+    parser.add_argument(
+        "--remote", metavar="PROFILE|URL", help="look at an engine on another machine instead"
+    )
     parser.set_defaults(run=run)
 
 
@@ -73,11 +71,11 @@ def run(args: argparse.Namespace) -> int:
 
     config = load_config()
     healthy = True
-    for finding in _findings(config):
+    for finding in examine(config, args.remote) if args.remote else _findings(config):
         healthy &= not finding.missing
         _show(finding)
     # with something missing it could only say so again
-    if healthy and not args.fast:
+    if healthy and not args.fast and not args.remote:
         for finding in _self_test(config):
             healthy &= not finding.missing
             _show(finding)
@@ -95,6 +93,7 @@ def _findings(config: Config) -> Iterator[Finding]:
     yield Finding("system", f"{platform.platform()}, {_processor()}")
     yield from _packages()
     yield _settings(config)
+    yield routes(config)
     yield _cache(config)
     yield _model(config)
     yield _engines()
@@ -199,7 +198,11 @@ async def _fill_twice(client: EngineClient) -> list[Finding]:
     from clover_engine.api import infill_request
 
     request = infill_request(
-        "def greet(name):\n    return ", "\n\n\nprint(greet('Ada'))\n", max_tokens=16, stop=("\n",)
+        "def greet(name):\n    return ",
+        "\n\n\nprint(greet('Ada'))\n",
+        document="doctor:greet.py",
+        max_tokens=16,
+        stop=("\n",),
     )
     try:
         start = perf_counter()

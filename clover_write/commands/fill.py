@@ -68,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
     """Fill the file's spans and print or write the outcome. Raises CloverError."""
     import asyncio
     from contextlib import nullcontext
-    from dataclasses import replace
 
     from clover_write.app import connect
     from clover_write.config import load_config
@@ -78,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
     file = read_text_file(args.file)
     spans = _spans(file, args.in_code)
     config = load_config()
-    model = model_name(args.model) if args.model else config.model
-    client = connect(replace(config, engine=args.engine or config.engine, model=model))
+    model = model_name(args.model) if args.model else None
+    client = connect(config.with_engine(args.engine, model))
     watch = _watch(file, spans) if args.watch else None
     with watch or nullcontext():
         outcome = asyncio.run(_fill(client, file, spans, watch))

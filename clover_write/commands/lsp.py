@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,5 +98,4 @@ def _connect(engine: str | None) -> EngineClient:
     from clover_write.app import connect
     from clover_write.config import load_config
 
-    config = load_config()
-    return connect(replace(config, engine=engine or config.engine))
+    return connect(load_config().with_engine(engine))

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from clover_engine.api import EngineClient
     from clover_templates.document import Document
     from clover_templates.restructure import Proposal
-    from clover_templates.scoring import Scorer
     from clover_templates.template import Template
 
 EPILOG = """\
@@ -88,35 +87,34 @@ def run(args: argparse.Namespace) -> int:
 async def _proposed(args: argparse.Namespace, document: Document, template: Template) -> Proposal:
     from datetime import datetime
 
+    from clover_lsp.confidentiality import is_marked
     from clover_templates.builtins import Facts
+    from clover_templates.engine_scorer import EngineScorer
+    from clover_templates.on_behalf import OnBehalf
     from clover_templates.prose import Prose
     from clover_templates.restructure import restructure
+    from clover_templates.scoring import WordScorer
 
     facts = Facts(datetime.now(), args.file.stem)
     client = None if args.no_model else _client(args)
     try:
-        proposal = await restructure(document, template, _scorer(client), facts)
-        return await Prose(client).for_slots(proposal, template) if client else proposal
+        if client is None:
+            return await restructure(document, template, WordScorer(), facts)
+        text = document.data.decode("utf-8", "replace")
+        engine = OnBehalf(client, args.file.absolute().as_uri(), is_marked(text))
+        proposal = await restructure(document, template, EngineScorer(engine), facts)
+        return await Prose(engine).for_slots(proposal, template)
     finally:
         if client:
             await client.close()
 
 
 def _client(args: argparse.Namespace) -> EngineClient:
-    from dataclasses import replace
-
     from clover_write.app import connect
     from clover_write.config import load_config
 
     config = load_config()
-    return connect(replace(config, engine=args.engine or config.engine))
-
-
-def _scorer(client: EngineClient | None) -> Scorer:
-    from clover_templates.engine_scorer import EngineScorer
-    from clover_templates.scoring import WordScorer
-
-    return EngineScorer(client) if client else WordScorer()
+    return connect(config.with_engine(args.engine))
 
 
 def _tell(proposal: Proposal) -> None:

@@ -30,6 +30,7 @@ class Hole:
     of Rust's regex crate, all of its text matches; with `max_lines` it begins no further line.
     `unlike` are answers already at hand: the text begins with another token than any of them, which
     makes it another answer (or none: it may stay empty). `hint` says in words what belongs here.
+    With `scored`, how likely each choice is is what is asked for, beside which one it is.
     """
 
     max_tokens: int = 64
@@ -39,6 +40,7 @@ class Hole:
     max_lines: int | None = None
     unlike: tuple[str, ...] = ()
     hint: str = ""
+    scored: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_tokens <= MAX_HOLE_TOKENS:
@@ -127,7 +129,8 @@ class CanvasRequest:
     `document` names the text the canvas was cut from (a URI, a path): its cache is kept under that
     name, and a newer interactive request of the same name supersedes an older one. A job that is
     still running after `deadline_ms` milliseconds answers with what is clean so far. With `watch`
-    drafts tell what they are made of.
+    drafts tell what they are made of. `origin` names the document that the text is of, where no
+    cache is kept of it; what is `private` is sent to no other machine.
     """
 
     segments: tuple[Segment, ...]
@@ -139,6 +142,8 @@ class CanvasRequest:
     priority: Priority = Priority.INTERACTIVE
     deadline_ms: int | None = None
     watch: bool = False
+    origin: str = ""
+    private: bool = False
 
     def __post_init__(self) -> None:
         if not any(isinstance(segment, Hole) for segment in self.segments):
@@ -247,10 +252,12 @@ def _sum(left: Any, right: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A finished canvas: one `Fill` per hole, in order."""
+    """A finished canvas: one `Fill` per hole, in order. `where` names the engine that the text was
+    sent to; "" for one on this machine."""
 
     fills: tuple[Fill, ...]
     stats: Stats = field(default_factory=Stats)
+    where: str = ""
 
 
 class EngineState(StrEnum):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable
+import ssl
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect, unix_connect
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from clover_engine.address import Note, TcpAddress
 from clover_engine.api import CanvasRequest, Draft, EngineInfo, Filled
@@ -46,6 +47,14 @@ LEAVE_S = 5.0
 PING_S, PONG_S = 20.0, 120.0
 GONE = "the engine went away in mid-request; the next request starts it again"
 T = TypeVar("T")
+_OPTIONS: dict[str, Any] = {
+    "compression": None,
+    "max_size": MAX_MESSAGE_BYTES,
+    "ping_interval": PING_S,
+    "ping_timeout": PONG_S,
+    "close_timeout": CLOSE_S,
+    "logger": _quiet,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,33 +166,42 @@ class Connection:
 
 async def open_connection(note: Note, version: str) -> Connection:
     """Connect and greet; raises EngineUnavailable when no engine of ours answers there."""
+    return await _greeted(_connect(note), str(note.address), version)
+
+
+async def open_network(
+    url: str, token: str, version: str, tls: ssl.SSLContext | None = None
+) -> Connection:
+    """Connect to an engine on the network (`wss://…`), through the environment's proxy, and greet.
+    `tls` is made by `ssl.create_default_context`. Raises EngineUnavailable."""
+    options = {**_OPTIONS, "proxy": True, "ssl": tls if url.startswith("wss:") else None}
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return await _greeted(connect(url, additional_headers=headers, **options), url, version)
+
+
+async def _greeted(dialling: Awaitable[ClientConnection], where: str, version: str) -> Connection:
     try:
         async with asyncio.timeout(OPEN_S):
-            socket = await _connect(note)
+            socket = await dialling
             try:
                 await socket.send(encode(Hello(PROTOCOL, version)))
                 welcome = decode_server(await socket.recv())
             except BaseException:
                 await socket.close()
                 raise
+    except InvalidStatus as error:
+        said = error.response.body.decode("utf-8", "replace").strip() if error.response.body else ""
+        raise EngineUnavailable(f"{where} lets nobody in like this: {said or error}") from error
     except (OSError, TimeoutError, WebSocketException, RequestError) as error:
-        raise EngineUnavailable(f"no engine answers at {note.address}: {error}") from error
+        raise EngineUnavailable(f"no engine answers at {where}: {error}") from error
     if not isinstance(welcome, Welcome):
         await socket.close()
-        raise EngineUnavailable(f"no engine answers at {note.address}: it does not greet")
+        raise EngineUnavailable(f"no engine answers at {where}: it does not greet")
     return Connection(socket, welcome)
 
 
 async def _connect(note: Note) -> ClientConnection:
-    options: dict[str, Any] = {
-        "compression": None,
-        "max_size": MAX_MESSAGE_BYTES,
-        "ping_interval": PING_S,
-        "ping_timeout": PONG_S,
-        "close_timeout": CLOSE_S,
-        "proxy": None,
-        "logger": _quiet,
-    }
+    options = {**_OPTIONS, "proxy": None}
     if isinstance(note.address, TcpAddress):
         headers = {"Authorization": f"Bearer {note.token}"}
         uri = f"ws://{note.address.host}:{note.address.port}/"

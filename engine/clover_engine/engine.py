@@ -24,6 +24,7 @@ from clover_engine.api import (
     Steps,
 )
 from clover_engine.choosing import choose
+from clover_engine.company import Company
 from clover_engine.constraints import Constraints
 from clover_engine.cost import CostCurve, measure
 from clover_engine.denoise import fill_hole
@@ -65,6 +66,7 @@ class LocalEngine:
         model: Qwen2,
         tokenizer: TextTokenizer,
         vocabulary: Vocabulary,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         family = load_family(FAMILY)
         end = [tokenizer.special(token) for token in family.end]
@@ -79,8 +81,9 @@ class LocalEngine:
         self._sampler = Sampler(forbidden, end, model.device)
         self._windows = Windows()
         self._constraints = Constraints(vocabulary)
-        self._caches = CacheStore(model.cache_shape, CACHE_BYTES)
+        self._caches = CacheStore(model.cache_shape, cache_bytes)
         self._experience = Experience()
+        self._company = Company()
         self._curve = self._measure()
 
     @property
@@ -95,7 +98,7 @@ class LocalEngine:
         masks = request.decoding is Decoding.DIFFUSION or request.drafting is Drafting.MASKS
         if masks and not self._model.denoises:
             raise RequestError(f"{self._name} has no block adapter: it cannot denoise")
-        return fill_holes(request, self._constraints, self._steps)
+        return self._company.joined(fill_holes(request, self._constraints, self._shared_steps))
 
     def forward(self, needs: Sequence[Need]) -> Sequence[Result]:
         """Run all forwards that the jobs need, together where they can be."""
@@ -104,6 +107,11 @@ class LocalEngine:
         for some in _sharing(asked):
             seen |= zip(map(id, some), self._forward(some), strict=True)
         return [tuple(seen[id(one)] for one in need) for need in needs]
+
+    def _shared_steps(
+        self, request: CanvasRequest, number: int, hole: Hole, left: str, right: str
+    ) -> HoleSteps:
+        return self._company.portions(self._steps(request, number, hole, left, right))
 
     def _steps(
         self, request: CanvasRequest, number: int, hole: Hole, left: str, right: str
@@ -136,6 +144,8 @@ class LocalEngine:
             answered = self._caches.last_tokens(request.document)[-LAST_ANSWER:]
             lookup = Lookup(context, answered)
         masks = request.drafting in (Drafting.MASKS, Drafting.BOTH) and self._model.denoises
+        if request.drafting is Drafting.BOTH and not self._company.is_one:
+            masks = False  # forwards with masks are not shared
         return Drafter(lookup, masks, self._curve, self._experience)
 
     def _forward(self, asked: Sequence[Forward]) -> list[Seen]:
@@ -146,9 +156,10 @@ class LocalEngine:
         taps = tapped(self._model.config.num_hidden_layers) if head else ()
         outputs = self._model.forward(parts, taps)
         seen = [_seen(one, output, head) for one, output in zip(asked, outputs, strict=True)]
-        rows = sum(len(one.tokens) for one in asked)
-        masks = MASK in asked[-1].tokens
-        self._curve.observe(rows, (perf_counter() - started) * 1000, masks)
+        if len(asked) == 1:  # shared ones cost more than their rows
+            [one] = asked
+            milliseconds = (perf_counter() - started) * 1000
+            self._curve.observe(len(one.tokens), milliseconds, MASK in one.tokens)
         return seen
 
     def _measure(self) -> CostCurve:
@@ -184,20 +195,28 @@ def _seen(one: Forward, output: Output, head: EndHead | None) -> Seen:
 
 
 def load_engine(
-    folder: Path, *, model: str, precision: str = "int8", threads: int = 0
+    folder: Path,
+    *,
+    model: str,
+    precision: str = "int8",
+    threads: int = 0,
+    cache_bytes: int = CACHE_BYTES,
 ) -> LocalEngine:
     """Load a converted model folder, on the GPU when there is one (seconds). Raises ModelError."""
-    return load_on(prepare(threads), partial(_load, folder, model, precision))
+    return load_on(prepare(threads), partial(_load, folder, model, precision, cache_bytes))
 
 
-def _load(folder: Path, model: str, precision: str, device: torch.device) -> LocalEngine:
+def _load(
+    folder: Path, model: str, precision: str, cache_bytes: int, device: torch.device
+) -> LocalEngine:
     adapter = files("clover_engine").joinpath("adapters", f"{model}-block.safetensors")
     if precision == "int8" and device.type != "cpu":
         log.info("int8 kernels are for CPUs: running bf16 on %s", device)
         precision = "bf16"
     with as_file(adapter) as path:
         weights, tokenizer = load_folder(folder, precision, device, path if path.exists() else None)
-    return LocalEngine(model, precision, weights, tokenizer, load_vocabulary(folder))
+    vocabulary = load_vocabulary(folder)
+    return LocalEngine(model, precision, weights, tokenizer, vocabulary, cache_bytes)
 
 
 def load_reference(gguf: Path, folder: Path, *, model: str, threads: int = 0) -> LocalEngine:

@@ -2,6 +2,7 @@
 
 CloverError
 ├── RequestError          the canvas request itself cannot be served
+│   └── Unsupported       this engine cannot do what the request asks for; another may
 ├── Cancelled             the caller cancelled, or a newer request of the same document took over
 ├── ModelError            the model on disk is missing, damaged or of an unknown family
 │   ├── CheckpointError   its files are not what its family needs: all that is wrong is listed
@@ -25,6 +26,10 @@ class CloverError(Exception):
 
 class RequestError(CloverError):
     """The canvas request is malformed or larger than the engine serves."""
+
+
+class Unsupported(RequestError):
+    """This engine cannot do what the request asks for; another one may."""
 
 
 class Cancelled(CloverError):

@@ -8,16 +8,19 @@ from typing import TypeVar
 
 from clover_engine.api import CanvasRequest, Draft, EngineInfo, Filled
 from clover_engine.errors import CloverError
-from clover_engine.runner import Outcome, Runner
+from clover_engine.job import Outcome
+from clover_engine.runner import Runner
 
 T = TypeVar("T")
 
 
 class InprocClient:
-    """An `EngineClient` whose runner lives in this process; closing it ends the runner."""
+    """An `EngineClient` whose runner lives in this process; closing it ends the runner. Its
+    requests are those of `user`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, user: str = "") -> None:
         self._runner = runner
+        self._user = user
 
     async def fill(
         self, request: CanvasRequest, on_draft: Callable[[Draft], None] | None = None
@@ -38,6 +41,7 @@ class InprocClient:
             request,
             on_draft=lambda draft: _post(loop, show, draft),
             on_done=lambda outcome: _post(loop, settle, outcome),
+            user=self._user,
         )
         try:
             outcome = await done

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+
+from clover_engine.documents import owner_of
 
 # Attention reads keys in whole units, what lies beyond the last token masked: sums over them are
 # then taken in one order, however many rows a forward has, and drafts change no bit. With another
@@ -92,7 +94,8 @@ SMALL_LOSS = 64
 
 
 class CacheStore:
-    """The caches of several documents, least recently used first out, bounded in bytes."""
+    """The caches of several documents, bounded in bytes: of the user who holds most, the least
+    recently used goes first."""
 
     def __init__(self, shape: CacheShape, max_bytes: int) -> None:
         self._shape = shape
@@ -137,11 +140,17 @@ class CacheStore:
         return best, longest
 
     def _evict(self) -> None:
-        while len(self._caches) > 1 and self._bytes() > self._max_bytes:
-            self._caches.popitem(last=False)
-
-    def _bytes(self) -> int:
-        return sum(cache.nbytes for _, cache in self._caches.values())
+        while len(self._caches) > 1:
+            held: Counter[str] = Counter()
+            for name, cache in self._caches.values():
+                held[owner_of(name)] += cache.nbytes
+            if held.total() <= self._max_bytes:
+                return
+            most = max(held, key=held.__getitem__)
+            # the last one was just taken: its job has need of it
+            *others, _ = self._caches
+            theirs = [key for key in others if owner_of(self._caches[key][0]) == most]
+            del self._caches[(theirs or others)[0]]
 
 
 def _agreement(left: Sequence[int], right: Sequence[int]) -> int:

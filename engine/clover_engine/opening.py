@@ -14,7 +14,7 @@ from clover_engine.canvas_engine import CanvasEngine
 from clover_engine.checkpoint import CONFIG, Checkpoint, read_json
 from clover_engine.checkpoint_tokenizer import read_tokenizer, vocabulary_of
 from clover_engine.devices import load_on
-from clover_engine.engine import load_engine, prepare
+from clover_engine.engine import CACHE_BYTES, load_engine, prepare
 from clover_engine.errors import CheckpointError
 from clover_engine.family import Attention, Family, Prefix, Signs, load_registry
 from clover_engine.models.backbones import read_config, spare_tensors, tensors_of
@@ -34,11 +34,15 @@ def open_engine(
     precision: str = "int8",
     threads: int = 0,
     families: Path | None = None,
+    cache_bytes: int = CACHE_BYTES,
 ) -> Engine:
-    """Load a converted model, or a checkpoint as its makers publish it, whose family is told by
-    what stands in it and in the user's own `families`. Raises ModelError."""
+    """Load a converted model, which keeps at most `cache_bytes` of documents it has read, or a
+    checkpoint as its makers publish it, whose family is told by what stands in it and in the
+    user's own `families`. Raises ModelError."""
     if not (folder / CONFIG).exists():
-        return load_engine(folder, model=model, precision=precision, threads=threads)
+        return load_engine(
+            folder, model=model, precision=precision, threads=threads, cache_bytes=cache_bytes
+        )
     return open_checkpoint(
         folder, model=model, precision=precision, threads=threads, families=families
     )

@@ -1,110 +1,52 @@
-"""One worker thread owns the engine: jobs wait their turn, are cancelled, superseded, timed."""
+"""One worker thread owns the engine: jobs wait their turn, then share its forwards."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-import traceback
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
 
 from clover_engine.api import (
     CanvasRequest,
-    DeadlinePassed,
     Draft,
     Engine,
     EngineInfo,
     EngineState,
-    Filled,
-    Priority,
+    Result,
 )
-from clover_engine.errors import Cancelled, CloverError, EngineBusy, EngineError, EngineUnavailable
+from clover_engine.documents import of_user
+from clover_engine.errors import Cancelled, CloverError, EngineBusy, EngineUnavailable
+from clover_engine.job import Job, Outcome, guarded
+from clover_engine.turns import Turns
 
 log = logging.getLogger(__name__)
 
-MAX_WAITING = 64
+# jobs that share a forward; each holds a cache of its own
+MOST_TOGETHER = 8
+MAX_WAITING = 64  # of one user
 # a load that failed (no model yet, say) is tried again by a job that comes this much later
 RELOAD_S = 5.0
 
-Outcome: TypeAlias = Filled | CloverError
-T = TypeVar("T")
-
-
-class Job:
-    """A request in the runner; `cancel` may be called from any thread, more than once."""
-
-    def __init__(
-        self,
-        runner: Runner,
-        request: CanvasRequest,
-        on_draft: Callable[[Draft], None],
-        on_done: Callable[[Outcome], None],
-    ) -> None:
-        self.request = request
-        self.cancelled: Cancelled | None = None
-        self.forwards = 0
-        self._runner = runner
-        self._on_draft = on_draft
-        self._on_done = on_done
-        self._submitted = time.monotonic()
-        self._queue_ms = 0.0
-
-    def cancel(self) -> None:
-        """End the job: at once if it waits, before its next forward if it runs."""
-        self._runner.cancel(self, Cancelled("the request was cancelled"))
-
-    def supersedes(self, older: Job) -> bool:
-        """Latest wins per document; background work never takes from interactive work."""
-        return (
-            self.request.document != ""
-            and self.request.document == older.request.document
-            and (self.is_interactive or not older.is_interactive)
-        )
-
-    @property
-    def is_interactive(self) -> bool:
-        return self.request.priority is Priority.INTERACTIVE
-
-    @property
-    def is_overdue(self) -> bool:
-        limit = self.request.deadline_ms
-        return limit is not None and self._age_ms() > limit
-
-    def begin(self) -> None:
-        self._queue_ms = self._age_ms()
-        self.forwards = 0
-
-    def show(self, draft: Draft) -> None:
-        if self.cancelled is None:
-            watched = self.request.watch
-            self._on_draft(replace(draft, forwards=self.forwards) if watched else draft)
-
-    def finish(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Filled):
-            outcome = replace(outcome, stats=replace(outcome.stats, queue_ms=self._queue_ms))
-        self._on_done(self.cancelled or outcome)
-
-    def _age_ms(self) -> float:
-        return (time.monotonic() - self._submitted) * 1000
-
 
 class Runner:
-    """Loads the engine in its own thread, at once, and drives one job after the other.
+    """Loads the engine in its own thread, at once, and drives up to `MOST_TOGETHER` jobs in rounds:
+    a round is one forward for all of them.
 
-    Interactive jobs go first; a background job that one interrupts is begun again later, which
-    costs little because what it read stays in the cache. `model` names what is being loaded.
+    Interactive jobs go first; a background job that one of the same user interrupts is begun again
+    later, which costs little because what it read stays in the cache. Users are served evenly, and
+    documents of one are never those of another. `model` names what is being loaded.
     """
 
     def __init__(self, load: Callable[[], Engine], model: str = "") -> None:
         self._load = load
         self._info = EngineInfo(model, state=EngineState.LOADING)
+        self._turns = Turns()
         self._waiting: list[Job] = []
-        self._running: Job | None = None
+        self._running: list[Job] = []
         self._closed = False
-        # guards the three above
+        # guards the four above
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name="clover-engine", daemon=True)
         self._thread.start()
@@ -118,26 +60,30 @@ class Runner:
     def jobs(self) -> int:
         """How many jobs wait or run."""
         with self._changed:
-            return len(self._waiting) + (self._running is not None)
+            return len(self._all())
 
     def submit(
         self,
         request: CanvasRequest,
         on_draft: Callable[[Draft], None],
         on_done: Callable[[Outcome], None],
+        user: str = "",
     ) -> Job:
-        """Queue a job, from any thread; raises EngineBusy when too many wait.
+        """Queue a job, from any thread; raises EngineBusy when too many of the user's wait.
 
         `on_done` is called exactly once, from the thread that ends the job, `on_draft` from the
         worker; neither may block or raise. Older jobs that this one supersedes end Cancelled.
         """
-        job = Job(self, request, on_draft, on_done)
+        request = replace(request, document=of_user(user, request.document))
+        job = Job(user, request, on_draft, on_done, self.cancel)
         with self._changed:
             if self._closed:
                 raise EngineUnavailable("the engine is stopping")
             older = [other for other in self._all() if job.supersedes(other)]
-            if len({*self._waiting}.difference(older)) >= MAX_WAITING:
+            theirs = {other for other in self._waiting if other.user == user}
+            if len(theirs.difference(older)) >= MAX_WAITING:
                 raise EngineBusy(f"{MAX_WAITING} requests are waiting; try again later")
+            self._turns.arrived(user, {other.user for other in self._all()})
             self._waiting.append(job)
             self._changed.notify()
         for other in older:
@@ -150,7 +96,7 @@ class Runner:
             if job.cancelled is not None or job not in self._all():
                 return
             job.cancelled = why
-            if job is self._running:
+            if job in self._running:
                 return
             self._waiting.remove(job)
         job.finish(why)
@@ -167,19 +113,23 @@ class Runner:
         return not self._thread.is_alive()
 
     def _all(self) -> list[Job]:
-        return [*self._waiting, self._running] if self._running else list(self._waiting)
+        return [*self._waiting, *self._running]
 
     def _work(self) -> None:
         engine, loaded_at = self._loaded()
-        while job := self._next():
+        while self._is_wanted():
             if isinstance(engine, CloverError) and time.monotonic() - loaded_at > RELOAD_S:
                 engine, loaded_at = self._loaded()
-            outcome = self._drive(engine, job) if not isinstance(engine, CloverError) else engine
-            self._ended(job, outcome)
+            if isinstance(engine, CloverError):
+                self._refuse(engine)
+            else:
+                self._round(engine)
+        for job in list(self._running):
+            self._ended(job, Cancelled("the engine is stopping"))
 
     def _loaded(self) -> tuple[Engine | CloverError, float]:
         self._info = replace(self._info, state=EngineState.LOADING, detail="")
-        engine = _guarded(self._load)
+        engine = guarded(self._load)
         if isinstance(engine, CloverError):
             log.error("the model could not be loaded: %s", engine)
             self._info = replace(self._info, state=EngineState.FAILED, detail=str(engine))
@@ -187,67 +137,70 @@ class Runner:
             self._info = engine.info
         return engine, time.monotonic()
 
-    def _next(self) -> Job | None:
-        """Wait for the most urgent job; None once the runner is closed."""
+    def _is_wanted(self) -> bool:
+        """Wait for something to do; False once the runner is closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closed)
-            if self._closed:
+            self._changed.wait_for(lambda: self._waiting or self._running or self._closed)
+            return not self._closed
+
+    def _refuse(self, error: CloverError) -> None:
+        """Answer the next job with what keeps all of them from being done."""
+        if job := self._next():
+            self._ended(job, error)
+
+    def _round(self, engine: Engine) -> None:
+        """Begin the jobs whose turn has come, and run one forward for all that are under way."""
+        self._clear()
+        while job := self._next():
+            self._ended(job, job.begin(engine))
+        for job in [job for job in self._running if job.is_overdue]:
+            self._ended(job, job.hurry())
+        jobs = list(self._running)
+        for job, result in zip(jobs, self._forwarded(engine, jobs), strict=True):
+            self._ended(job, result if isinstance(result, CloverError) else job.go_on(result))
+        with self._changed:
+            self._turns.served([job.user for job in jobs])
+
+    def _clear(self) -> None:
+        """Of the running jobs, end the cancelled ones and put off those that give way."""
+        with self._changed:
+            cancelled = [job for job in self._running if job.cancelled]
+            put_off = [job for job in self._running if any(map(job.gives_way_to, self._all()))]
+            for job in put_off:
+                job.put_off()
+            back = [job for job in put_off if not job.cancelled]
+            self._running = [job for job in self._running if job not in back]
+            self._waiting[:0] = back
+        for job in cancelled:
+            self._ended(job, Cancelled("the request was cancelled"))
+
+    def _next(self) -> Job | None:
+        """Let the most urgent job begin; None when none may."""
+        with self._changed:
+            if len(self._running) >= MOST_TOGETHER:
                 return None
-            # the first of the interactive ones, else the first
-            job = min(self._waiting, key=lambda waiting: not waiting.is_interactive)
-            self._waiting.remove(job)
-            self._running = job
+            free = [job for job in self._waiting if not any(map(job.waits_for, self._running))]
+            if job := self._turns.first(free, self._running):
+                self._waiting.remove(job)
+                self._running.append(job)
             return job
 
+    def _forwarded(self, engine: Engine, jobs: Sequence[Job]) -> Sequence[Result | CloverError]:
+        """What one forward brings for each of the jobs, or why it failed for it."""
+        if not jobs:
+            return []
+        results = guarded(lambda: engine.forward([job.need for job in jobs]))
+        if not isinstance(results, CloverError):
+            return results
+        if len(jobs) == 1:
+            return [results]
+        # the fault of one is not that of the others
+        return [result for job in jobs for result in self._forwarded(engine, [job])]
+
     def _ended(self, job: Job, outcome: Outcome | None) -> None:
-        """Answer the job, or put it back first in the queue when it only made way."""
+        """Answer the job, unless it goes on."""
+        if outcome is None:
+            return
         with self._changed:
-            self._running = None
-            if outcome is None and not job.cancelled and not self._closed:
-                self._waiting.insert(0, job)
-                return
-        job.finish(outcome or Cancelled("the engine is stopping"))
-
-    def _drive(self, engine: Engine, job: Job) -> Outcome | None:
-        """Run a job to its end; None when it made way for an interactive one."""
-        job.begin()
-        return _guarded(lambda: self._steps(engine, job))
-
-    def _steps(self, engine: Engine, job: Job) -> Outcome | None:
-        with closing(engine.start(job.request)) as steps:
-            try:
-                event = next(steps)
-                while True:
-                    if isinstance(event, Draft):
-                        job.show(event)
-                        event = next(steps)
-                    elif job.cancelled:
-                        return job.cancelled
-                    elif self._makes_way(job):
-                        return None
-                    elif job.is_overdue:
-                        event = steps.throw(DeadlinePassed())
-                    else:
-                        [result] = engine.forward([event])
-                        job.forwards += 1
-                        event = steps.send(result)
-            except StopIteration as end:
-                filled: Filled = end.value
-                return filled
-
-    def _makes_way(self, job: Job) -> bool:
-        with self._changed:
-            return not job.is_interactive and any(other.is_interactive for other in self._waiting)
-
-
-def _guarded(work: Callable[[], T]) -> T | CloverError:
-    """What `work` returns, or its error: typed, whatever it was, so that the worker lives on."""
-    try:
-        return work()
-    except CloverError as error:
-        return error
-    except Exception as error:  # noqa: BLE001 - a bug in one job must not end all others
-        name = type(error).__name__
-        # the message of an unknown error may quote the document: only its place is logged
-        log.error("%s in the engine:\n%s", name, "".join(traceback.format_tb(error.__traceback__)))
-        return EngineError(f"the engine failed with {name}; its log says where")
+            self._running.remove(job)
+        job.finish(outcome)

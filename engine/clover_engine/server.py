@@ -17,7 +17,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from clover_engine.address import Address, Note, Place, TcpAddress, UnixAddress
-from clover_engine.errors import EngineUnavailable
+from clover_engine.api import Filled
+from clover_engine.errors import CloverError, EngineUnavailable
 from clover_engine.runner import Runner
 from clover_engine.session import Session
 from clover_engine.wire import MAX_MESSAGE_BYTES
@@ -41,7 +42,7 @@ class EngineServer:
 
     def __init__(self, runner: Runner, program_version: str, idle_exit_s: float = 0.0) -> None:
         self._runner = runner
-        self._version = program_version
+        self.version = program_version
         self._idle_exit_s = idle_exit_s
         self._idle: asyncio.TimerHandle | None = None
         self._clients = 0
@@ -52,6 +53,12 @@ class EngineServer:
     def stop(self) -> None:
         """Close every connection and let `run` return; call it from the loop's thread."""
         self._stopping.set()
+
+    def admit(self, user: str) -> None:
+        """Every request of the user who owns this engine is let in."""
+
+    def answered(self, user: str, outcome: Filled | CloverError, seconds: float) -> None:
+        """Nothing is counted: nobody else is served here."""
 
     async def run(self, place: Place, address: Address | None = None) -> None:
         """Listen at `address`, by default the place's own, and leave a note of it there.
@@ -98,7 +105,7 @@ class EngineServer:
         self._clients += 1
         self._watch_idleness(self._idle_exit_s)
         try:
-            await Session(connection, self._runner, self._version, self.stop).run()
+            await Session(connection, self._runner, self).run()
         except ConnectionClosed:
             log.debug("a client went away")
         finally:

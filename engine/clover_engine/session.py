@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import time
 from contextlib import suppress
+from typing import Protocol
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 
-from clover_engine.api import Draft
+from clover_engine.api import Draft, Filled
 from clover_engine.errors import CloverError, ProtocolMismatch, RequestError
 from clover_engine.inproc import InprocClient
 from clover_engine.runner import Runner
@@ -38,36 +40,67 @@ HELLO_S = 10.0
 PROTOCOL_ERROR = 1002
 
 
+class Host(Protocol):
+    """The server that a session belongs to."""
+
+    version: str
+
+    def stop(self) -> None:
+        """The client asks the engine to leave. Raises RequestError where it has no right to."""
+        ...
+
+    def admit(self, user: str) -> None:
+        """The client asks for a fill. Raises EngineBusy or EngineUnavailable where it may not."""
+        ...
+
+    def answered(self, user: str, outcome: Filled | CloverError, seconds: float) -> None:
+        """A fill of the user's was answered."""
+        ...
+
+
 class Session:
     """Serves one connection until it closes; then ends the fills it still had open."""
 
     def __init__(
-        self, connection: ServerConnection, runner: Runner, version: str, stop: Callable[[], None]
+        self, connection: ServerConnection, runner: Runner, host: Host, user: str = ""
     ) -> None:
         self._connection = connection
         self._runner = runner
-        self._engine = InprocClient(runner)
-        self._version = version
-        self._stop = stop
+        self._engine = InprocClient(runner, user)
+        self._host = host
+        self._user = user
         self._speaks_ours = False
         self._fills: dict[int, asyncio.Task[None]] = {}
         # answers and drafts in the order they arose; one task sends them
         self._outbox: asyncio.Queue[ServerMessage] = asyncio.Queue()
+        self._sender: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Greet, then answer until either side closes the connection."""
         if not await self._greeted():
             await self._connection.close(PROTOCOL_ERROR, "a hello comes first")
             return
-        sender = asyncio.create_task(self._send())
+        self._sender = asyncio.create_task(self._send())
         try:
             async for text in self._connection:
                 self._take(text)
         finally:
-            open_tasks = [sender, *self._fills.values()]
+            open_tasks = [self._sender, *self._fills.values()]
             for task in open_tasks:
                 task.cancel()
             await asyncio.gather(*open_tasks, return_exceptions=True)
+
+    async def drained(self) -> None:
+        """Until every open fill is answered, and the answers are sent."""
+        await asyncio.gather(*self._fills.values(), return_exceptions=True)
+        if self._sender:
+            sent = asyncio.create_task(self._outbox.join())
+            await asyncio.wait([sent, self._sender], return_when=asyncio.FIRST_COMPLETED)
+            sent.cancel()
+
+    async def close(self) -> None:
+        """Close the connection: the engine leaves. Open fills end."""
+        await self._connection.close(CloseCode.GOING_AWAY)
 
     async def _greeted(self) -> bool:
         try:
@@ -79,13 +112,14 @@ class Session:
             return False
         log.debug("a client of clover-write %s", hello.version)
         self._speaks_ours = hello.protocol == PROTOCOL
-        self._outbox.put_nowait(Welcome(PROTOCOL, self._version, self._runner.info))
+        self._outbox.put_nowait(Welcome(PROTOCOL, self._host.version, self._runner.info))
         return True
 
     async def _send(self) -> None:
         with suppress(ConnectionClosed):
             while True:
                 await self._connection.send(encode(await self._outbox.get()))
+                self._outbox.task_done()
 
     def _take(self, text: str | bytes) -> None:
         try:
@@ -96,7 +130,7 @@ class Session:
     def _handle(self, message: ClientMessage) -> None:
         match message:
             case Stop():
-                self._stop()
+                self._host.stop()
             case FillRequest(id=id) if not self._speaks_ours:
                 mismatch = ProtocolMismatch(
                     "the engine speaks another protocol: restart the editor"
@@ -120,9 +154,13 @@ class Session:
         def show(draft: Draft) -> None:
             self._outbox.put_nowait(DraftEvent(message.id, draft))
 
+        began = time.monotonic()
+        outcome: Filled | CloverError
         try:
-            filled = await self._engine.fill(message.request, show)
+            self._host.admit(self._user)
+            outcome = await self._engine.fill(message.request, show)
+            self._outbox.put_nowait(FillAnswer(message.id, outcome))
         except CloverError as error:
+            outcome = error
             self._outbox.put_nowait(ErrorAnswer.of(message.id, error))
-        else:
-            self._outbox.put_nowait(FillAnswer(message.id, filled))
+        self._host.answered(self._user, outcome, time.monotonic() - began)

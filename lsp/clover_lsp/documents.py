@@ -51,6 +51,11 @@ class Documents:
         """The document as it stands now, None if it is not open."""
         return self._open.get(uri)
 
+    def text_of(self, uri: str) -> str | None:
+        """Its text as it stands now, None if it is not open."""
+        document = self._open.get(uri)
+        return document.text if document else None
+
     def open(self, uri: str, language: str, version: int, text: str) -> Document:
         """Take up a document; one already open starts afresh with this text."""
         document = Document(uri, language, version, IndexedText.of(text))

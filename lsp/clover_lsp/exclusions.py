@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clover_lsp.confidentiality import is_marked
 from clover_lsp.documents import Document
 from clover_lsp.generated import is_generated
 from clover_lsp.ignore_files import cloverignored, gitignored
@@ -50,6 +51,7 @@ def stays_out_of_prompts(document: Document, settings: Settings) -> bool:
         not local
         or refusal(document, settings, Trigger.AUTOMATIC) is not None
         or holds_key(document.text)
+        or is_marked(document.text)
         or any(gitignored(path) for path in local)
     )
 

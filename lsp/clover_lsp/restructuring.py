@@ -185,6 +185,7 @@ class Restructuring:
         from clover_templates.builtins import Facts
         from clover_templates.changes import part_of
         from clover_templates.engine_scorer import EngineScorer, Filler
+        from clover_templates.on_behalf import OnBehalf
         from clover_templates.prose import Prose
         from clover_templates.restructure import restructure
         from clover_templates.scoring import WordScorer
@@ -208,7 +209,7 @@ class Restructuring:
         if request.model:
             told = _told(proposal)
             report(0.0, told)
-            proposal = await elsewhere(self._engine, by_model)
+            proposal = await elsewhere(OnBehalf(self._engine, request.uri), by_model)
         if request.sections is not None:
             proposal = await asyncio.to_thread(part_of, proposal, template, request.sections)
         return _Outcome(document, template, proposal)

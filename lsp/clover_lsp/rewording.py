@@ -121,6 +121,7 @@ class SelectionRewording:
         from clover_lsp.elsewhere import elsewhere
         from clover_templates.document import Document as Parsed
         from clover_templates.engine_scorer import Filler
+        from clover_templates.on_behalf import OnBehalf
         from clover_templates.prose import Prose
         from clover_templates.rewording import reword
         from clover_templates.source import Span
@@ -136,7 +137,7 @@ class SelectionRewording:
             writer = Prose(engine, lambda share: report(share, ""))
             return await reword(Parsed.of(data), span, how, writer)
 
-        return await elsewhere(self._engine, work)
+        return await elsewhere(OnBehalf(self._engine, document.uri), work)
 
     def _selected(self, document: Document, selected: types.Range) -> str:
         start, end = self._ends(document, selected)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clover_engine.api import EngineClient
 from clover_lsp.cases import CaseSaving, Recording, changed_settings
+from clover_lsp.confidentiality import DiscreetClient
 from clover_lsp.configuration import Configuration
 from clover_lsp.conformance import Conformance
 from clover_lsp.conformance_diagnostics import ConformanceDiagnostics
@@ -64,7 +65,9 @@ def create_server(
 
     def engine_client() -> EngineClient:
         notify, watches = server.protocol.notify, lambda: configuration.client.watches
-        return InformedClient(recording.of(WatchedClient(connect(), notify, watches)), neighbours)
+        watched = WatchedClient(connect(), notify, watches)
+        informed = InformedClient(recording.of(watched), neighbours)
+        return DiscreetClient(informed, documents.text_of)
 
     engine = LazyClient(engine_client)
     keep_rate = _keep_rate(documents)
@@ -105,10 +108,6 @@ def create_server(
 def _keep_rate(documents: Documents) -> KeepRate:
     """Counts in the state folder's file, which is written beside the keystrokes."""
 
-    def text_of(uri: str) -> str | None:
-        document = documents.get(uri)
-        return document.text if document else None
-
     def later(seconds: float, call: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_later(seconds, call)
 
@@ -116,7 +115,7 @@ def _keep_rate(documents: Documents) -> KeepRate:
         ledger = Ledger(state_dir() / KEEP_RATE)
         asyncio.get_running_loop().run_in_executor(None, ledger.add, counts)
 
-    return KeepRate(text_of, later, save)
+    return KeepRate(documents.text_of, later, save)
 
 
 def _about(server: CloverServer, settings: Settings) -> dict[str, str]:

@@ -24,13 +24,17 @@ EXCLUDED_LANGUAGES = (
 USER_ONLY = frozenset(
     {
         "cacheDir",
+        "cacheMb",
         "command",
         "engine",
         "engineAddress",
         "engineUrl",
         "idleExitS",
         "model",
+        "neverSend",
         "precision",
+        "profile",
+        "profiles",
         "remoteUrl",
         "serverArgs",
         "serverPath",

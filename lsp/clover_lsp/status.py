@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from clover_engine.api import Stats
+from clover_engine.api import Filled
 
 METHOD = "clover/status"
 
@@ -28,6 +28,7 @@ class _State:
     busy: bool = False
     kind: Kind = Kind.NORMAL
     message: str = ""
+    where: str = ""  # the engine that text was last sent to; none: it stayed on this machine
 
 
 class Status:
@@ -45,14 +46,17 @@ class Status:
         self._jobs += 1
         self._tell(replace(self._state, busy=True))
 
-    def ended(self, stats: Stats | None = None) -> None:
-        """One job less runs; `stats` says that the engine answered, and what that cost."""
+    def ended(self, filled: Filled | None = None) -> None:
+        """One job less runs; `filled` is what the engine answered: what it cost, where it was."""
         self._jobs -= 1
         state = replace(self._state, busy=self._jobs > 0)
-        if stats is not None:
+        if filled is not None:
+            stats = filled.stats
             took = stats.queue_ms + stats.prefill_ms + stats.decode_ms
-            message = f"{stats.tokens} tokens in {stats.forwards} forwards, {took:.0f} ms"
-            state = replace(state, kind=Kind.NORMAL, message=message)
+            forwards = f" in {stats.forwards} forwards" if stats.forwards else ""
+            there = f", by {filled.where}" if filled.where else ""
+            message = f"{stats.tokens} tokens{forwards}, {took:.0f} ms{there}"
+            state = replace(state, kind=Kind.NORMAL, message=message, where=filled.where)
         self._tell(state)
 
     @property

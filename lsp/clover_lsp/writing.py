@@ -8,7 +8,7 @@ import traceback
 from dataclasses import replace
 from typing import Any
 
-from clover_engine.api import CanvasRequest, Draft, Fill, Finish, Hole, Priority, Segment, Stats
+from clover_engine.api import CanvasRequest, Draft, Fill, Filled, Finish, Hole, Priority, Segment
 from clover_engine.errors import Cancelled, CloverError
 from clover_lsp.answers import Answer, Answers, Canvas, Written
 from clover_lsp.desk import Desk, Job
@@ -136,10 +136,10 @@ class Writer:
 
     async def _fill(self, job: Job, request: CanvasRequest) -> None:
         """Let the engine write the job's text; tell the editor how that went."""
-        stats: Stats | None = None
+        filled: Filled | None = None
         self._status.started()
         try:
-            stats = await self._write(job, request)
+            filled = await self._write(job, request)
         except Cancelled:
             log.debug("a newer request took over")
         except TimeoutError:
@@ -147,7 +147,7 @@ class Writer:
         except CloverError as error:
             self._status.error(str(error))
         finally:
-            self._status.ended(stats)
+            self._status.ended(filled)
 
     async def _prepare(self, job: Job, request: CanvasRequest) -> None:
         """As `_fill`, for nobody yet: who asks there later is told if it fails again."""
@@ -157,7 +157,7 @@ class Writer:
         except (CloverError, TimeoutError) as error:
             log.debug("nothing was written ahead: %s", type(error).__name__)
 
-    async def _write(self, job: Job, request: CanvasRequest) -> Stats:
+    async def _write(self, job: Job, request: CanvasRequest) -> Filled:
         """Raises CloverError, TimeoutError when the engine does not answer in time."""
 
         def show(draft: Draft) -> None:
@@ -169,7 +169,7 @@ class Writer:
         job.draft, job.written = fill.text, Written(fill.text, fill.confidence, fill.finish)
         if _is_final(fill) and not job.canvas.hole.unlike:
             self.answers.keep(Answer(request.document, job.canvas, (job.written,)))
-        return filled.stats
+        return filled
 
 
 def _is_final(fill: Fill) -> bool:

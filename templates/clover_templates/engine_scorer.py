@@ -78,7 +78,7 @@ class EngineScorer:
         return [rows[number // shared] for number in range(len(texts))]
 
     async def _column(self, left: str, texts: Sequence[str]) -> Sequence[float]:
-        hole = Hole(_MOST_TOKENS, choices=tuple(texts))
+        hole = Hole(_MOST_TOKENS, choices=tuple(texts), scored=True)
         request = CanvasRequest((Literal(left), hole), priority=Priority.BACKGROUND)
         return (await self.engine.fill(request)).fills[0].scores
 

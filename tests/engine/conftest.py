@@ -65,8 +65,10 @@ def bf16_engine(tiny_model: TinyModel, flat_curve: None) -> LocalEngine:
 @pytest.fixture(scope="session")
 def float_engine(tiny_model: TinyModel, flat_curve: None) -> LocalEngine:
     """The engine over float32 layers, in which the number of rows changes last bits only."""
+    import torch
+
     from clover_engine.engine import LocalEngine
-    from clover_engine.kernels import cpu
+    from clover_engine.kernels.dispatch import kernels_for
     from clover_engine.tokenizer import TextTokenizer
     from clover_engine.weights import load_vocabulary
     from tests.support.float_model import load_float
@@ -74,7 +76,7 @@ def float_engine(tiny_model: TinyModel, flat_curve: None) -> LocalEngine:
     return LocalEngine(
         "tiny",
         "float32",
-        load_float(tiny_model.gguf, cpu),
+        load_float(tiny_model.gguf, kernels_for(torch.device("cpu"))),
         TextTokenizer(tiny_model.folder / "tokenizer.json"),
         load_vocabulary(tiny_model.folder),
     )

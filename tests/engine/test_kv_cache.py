@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clover_engine.documents import of_user, owner_of
 from clover_engine.kv_cache import KEY_UNIT, SMALL_LOSS, CacheShape, CacheStore, KVCache
 
 SHAPE = CacheShape(layers=2, heads=1, head_dim=1, device=torch.device("cpu"))
@@ -156,3 +157,25 @@ def test_any_sequence_of_takes(takes: list[tuple[str, list[int]]]) -> None:
         read(cache, tokens[len(cache) :])
         assert_holds(cache, tokens)
         del cache
+
+
+def test_a_user_with_many_documents_does_not_push_out_those_of_another() -> None:
+    store = CacheStore(SHAPE, 4 * FIRST_BYTES)
+    tokens = some_tokens(50)
+    read(store.take(of_user("ann", "only"), tokens), tokens)
+    for number in range(10):
+        read(store.take(of_user("bob", str(number)), tokens), tokens)
+    assert len(store.take(of_user("ann", "only"), tokens)) == 50
+    assert len(store.take(of_user("bob", "9"), tokens)) == 50
+    assert len(store.take(of_user("bob", "0"), tokens)) == 0
+
+
+def test_users_cannot_read_what_others_had_read() -> None:
+    store = CacheStore(SHAPE, 100 * FIRST_BYTES)
+    tokens = some_tokens(50)
+    read(store.take(of_user("ann", "note"), tokens), tokens)
+    for name in (of_user("bob", "note"), "note", of_user("bob", "ann\0note")):
+        assert len(store.take(name, tokens)) == 0
+        assert store.last_tokens(name) == []
+    assert owner_of(of_user("ann", "note")) == "ann"
+    assert owner_of("note") == ""

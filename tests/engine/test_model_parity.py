@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clover_engine.kernels import cpu, reference
-from clover_engine.kernels.dispatch import Kernels
+from clover_engine.kernels.dispatch import Kernels, kernels_for
 from clover_engine.kv_cache import KVCache
 from clover_engine.layers.linear import Int8Linear
 from clover_engine.layers.packing import Packer
@@ -148,7 +148,7 @@ def test_an_int8_row_is_the_same_beside_any_others(
 ) -> None:
     random = torch.Generator().manual_seed(seed)
     weight = torch.randint(-127, 128, (out, into), generator=random, dtype=torch.int8)
-    linear = Int8Linear(cpu, Packer().pack(weight, torch.rand(out, generator=random)))
+    linear = Int8Linear(kernels_for(CPU), Packer().pack(weight, torch.rand(out, generator=random)))
     # rows of very different sizes: one scale for all of them would drown the small ones
     x = torch.randn(rows, into, generator=random) * 10.0 ** torch.arange(rows)[:, None]
     together = linear(x)

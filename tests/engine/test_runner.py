@@ -28,7 +28,8 @@ from clover_engine.api import (
 from clover_engine.errors import Cancelled, EngineBusy, EngineError, EngineUnavailable, ModelError
 from clover_engine.fake import FakeEngine, Script
 from clover_engine.inproc import InprocClient
-from clover_engine.runner import MAX_WAITING, Job, Outcome, Runner
+from clover_engine.job import Job, Outcome
+from clover_engine.runner import MAX_WAITING, MOST_TOGETHER, Runner
 
 WAIT_S = 5.0
 
@@ -63,7 +64,7 @@ class GatedEngine:
         return Filled((Fill(f"{name}{done}", 1.0, finish),))
 
     def forward(self, needs: Sequence[str]) -> Sequence[None]:
-        self.log.append(f"forward {needs[0]}")
+        self.log.append(" ".join(("forward", *needs)))
         self._entered.release()
         assert self._gate.acquire(timeout=WAIT_S)
         return [None] * len(needs)
@@ -101,11 +102,12 @@ def ask(
     document: str = "",
     priority: Priority = Priority.INTERACTIVE,
     deadline_ms: int | None = None,
+    user: str = "",
 ) -> Asked:
     answer: Future[Outcome] = Future()
     drafts: list[str] = []
     request = infill_request("", "", document=document, priority=priority, deadline_ms=deadline_ms)
-    job = runner.submit(request, lambda draft: drafts.append(draft.text), answer.set_result)
+    job = runner.submit(request, lambda draft: drafts.append(draft.text), answer.set_result, user)
     return Asked(job, answer, drafts)
 
 
@@ -161,8 +163,9 @@ def test_cancelling_a_running_job_spares_its_next_forward(run: Run) -> None:
 def test_cancelling_a_waiting_job_answers_at_once(run: Run) -> None:
     engine = GatedEngine()
     runner = run(lambda: engine)
-    first, second = ask(runner, "a"), ask(runner, "b")
+    first = ask(runner, "a")
     engine.wait_entered()
+    second = ask(runner, "b")
     second.job.cancel()
     assert isinstance(second.answer.result(0), Cancelled)
     engine.let_pass()
@@ -280,8 +283,9 @@ def test_a_bug_in_one_job_fails_that_job_alone_and_quotes_no_text(
 def test_closing_ends_every_job() -> None:
     engine = GatedEngine()
     runner = Runner(lambda: engine)
-    running, waiting = ask(runner, "a"), ask(runner, "b")
+    running = ask(runner, "a")
     engine.wait_entered()
+    waiting = ask(runner, "b")
     assert not runner.close(0)
     assert isinstance(waiting.answer.result(0), Cancelled)
     engine.let_pass()
@@ -289,6 +293,119 @@ def test_closing_ends_every_job() -> None:
     assert runner.close(WAIT_S)
     with pytest.raises(EngineUnavailable):
         ask(runner)
+
+
+def test_jobs_share_forwards(run: Run) -> None:
+    engine = GatedEngine()
+    runner = run(lambda: engine)
+    first = ask(runner, "a")
+    engine.wait_entered()
+    others = [ask(runner, name) for name in "bc"]
+    engine.let_pass()
+    assert [asked.text() for asked in (first, *others)] == ["a2", "b2", "c2"]
+    forwards = [line for line in engine.log if line.startswith("forward")]
+    assert forwards == ["forward a", "forward a b c", "forward b c"]
+
+
+def test_a_document_has_one_job_at_a_time(run: Run) -> None:
+    engine = GatedEngine()
+    runner = run(lambda: engine)
+    interactive = ask(runner, "a")
+    engine.wait_entered()
+    background = ask(runner, "a", Priority.BACKGROUND)
+    other = ask(runner, "b")
+    engine.let_pass()
+    assert [asked.text() for asked in (interactive, background, other)] == ["a2", "a2", "b2"]
+    assert "forward a b" in engine.log
+    assert "forward a a" not in engine.log
+
+
+def test_a_newer_job_waits_until_the_one_it_supersedes_is_gone(run: Run) -> None:
+    newer: list[Asked] = []
+
+    class Superseding(GatedEngine):
+        def start(self, request: CanvasRequest) -> Steps:
+            # between two jobs of one round, while the older one still runs
+            if request.document == "x":
+                newer.append(ask(runner, "a"))
+            return super().start(request)
+
+    engine = Superseding(forwards=3)
+    runner = run(lambda: engine)
+    older = ask(runner, "a")
+    engine.wait_entered()
+    ask(runner, "x")
+    engine.let_pass()
+    assert isinstance(older.outcome(), Cancelled)
+    assert newer[0].text() == "a3"
+    assert not any(line.split().count("a") > 1 for line in engine.log)
+    assert engine.log.index("close a") < engine.log.index("start a", 1)
+
+
+def test_users_do_not_share_documents_nor_supersede_one_another(run: Run) -> None:
+    engine = GatedEngine()
+    runner = run(lambda: engine)
+    asked = [ask(runner, "a", user=user) for user in ("", "ann", "bob")]
+    engine.let_pass()
+    texts = [each.text() for each in asked]
+    assert len(set(texts)) == len(texts)
+
+
+def test_one_users_background_work_does_not_wait_for_another_user(run: Run) -> None:
+    engine = GatedEngine(forwards=3)
+    runner = run(lambda: engine)
+    background = ask(runner, "back", Priority.BACKGROUND, user="ann")
+    engine.wait_entered()
+    interactive = ask(runner, "front", user="bob")
+    engine.let_pass()
+    assert [background.text(), interactive.text()] == ["ann\0back3", "bob\0front3"]
+    assert not any(line.startswith("close") for line in engine.log)
+
+
+def test_a_user_with_many_jobs_does_not_keep_others_waiting(run: Run) -> None:
+    engine = GatedEngine()
+    runner = run(lambda: engine)
+    many = [ask(runner, f"a{number}", user="ann") for number in range(MOST_TOGETHER * 3)]
+    engine.wait_entered()
+    late = ask(runner, "b", user="bob")
+    engine.let_pass()
+    assert late.text() == "bob\0b2"
+    for asked in many:
+        asked.text()
+    started = [line.split()[-1] for line in engine.log if line.startswith("start")]
+    assert started.index("bob\0b") <= MOST_TOGETHER
+
+
+def test_whose_queue_is_full_does_not_keep_others_out(run: Run) -> None:
+    engine = GatedEngine()
+    runner = run(lambda: engine)
+    ask(runner, "running")
+    engine.wait_entered()
+    for number in range(MAX_WAITING):
+        ask(runner, str(number), user="ann")
+    with pytest.raises(EngineBusy):
+        ask(runner, "one more", user="ann")
+    other = ask(runner, "a", user="bob")
+    engine.let_pass()
+    assert other.text() == "bob\0a2"
+
+
+def test_a_forward_that_fails_fails_the_job_at_fault_alone(run: Run) -> None:
+    class Faulty(GatedEngine):
+        def forward(self, needs: Sequence[str]) -> Sequence[None]:
+            super().forward(needs)
+            if "bad" in needs:
+                raise RuntimeError("a bug")
+            return [None] * len(needs)
+
+    engine = Faulty()
+    runner = run(lambda: engine)
+    first = ask(runner, "a")
+    engine.wait_entered()
+    bad, good = ask(runner, "bad"), ask(runner, "b")
+    engine.let_pass()
+    assert [first.text(), good.text()] == ["a2", "b2"]
+    assert type(bad.outcome()) is EngineError
 
 
 async def test_the_client_in_process_fills_and_raises(run: Run) -> None:

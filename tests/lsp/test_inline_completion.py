@@ -192,7 +192,12 @@ async def test_a_failing_engine_is_told_once_and_asked_again(session: Session) -
         ask = await session.asked(number)
         ask.answer.set_exception(EngineUnavailable("no engine: start one"))
         assert inserted(await request) is None
-    assert session.told[-1] == {"busy": False, "kind": "Error", "message": "no engine: start one"}
+    assert session.told[-1] == {
+        "busy": False,
+        "kind": "Error",
+        "message": "no engine: start one",
+        "where": "",
+    }
     assert session.shown == ["no engine: start one"]
     assert await session.shows((0, 4), "1") == "1"
     assert (session.told[-1]["busy"], session.told[-1]["kind"]) == (False, "Normal")
@@ -243,7 +248,7 @@ async def test_a_document_that_gets_completions_is_no_longer_inactive(session: S
     assert inserted(await session.request((0, 4), uri="file:///a/.env")) is None
     assert session.told[-1]["kind"] == "Inactive"
     assert inserted(await session.request((0, 4))) == "1"
-    assert session.told[-1] == {"busy": False, "kind": "Normal", "message": ""}
+    assert session.told[-1] == {"busy": False, "kind": "Normal", "message": "", "where": ""}
 
 
 async def test_an_engine_that_cannot_be_made_is_tried_again() -> None:
@@ -293,8 +298,8 @@ async def test_status_is_told_once_per_change(session: Session) -> None:
     session.open("x = \n")
     await session.shows((0, 4), "1")
     assert session.told == [
-        {"busy": True, "kind": "Normal", "message": ""},
-        {"busy": False, "kind": "Normal", "message": "1 tokens in 2 forwards, 50 ms"},
+        {"busy": True, "kind": "Normal", "message": "", "where": ""},
+        {"busy": False, "kind": "Normal", "message": "1 tokens in 2 forwards, 50 ms", "where": ""},
     ]
 
 
