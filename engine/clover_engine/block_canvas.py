@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import torch
 
 from clover_engine.kv_cache import KVCache
-from clover_engine.models.parts import Layout
+from clover_engine.models.parts import Branch, Layout
 from clover_engine.slots import Looking
 from clover_engine.steps import PREFILL_ROWS, Forward, Meter
 
@@ -52,24 +53,32 @@ class BlockCanvas:
         """How many slots the block has."""
         return self._length - len(self._begun)
 
+    @property
+    def open_room(self) -> int:
+        """How many slots a block has behind which all that is pinned fits."""
+        return max(1, self.room - len(self._pinned))
+
     def read(self, keep: bool = True) -> Looking[None]:
         """Read the prompt, with `keep` but for what the first look reads with the block."""
         size = max(PREFILL_ROWS // self._unit, 1) * self._unit
         while len(self._unread) > (size if keep else 0):
             chunk, self._unread = self._unread[:size], self._unread[size:]
-            layout = _layout(chunk, [], len(self._cache), self._unit)
+            layout = block_layout(chunk, [], len(self._cache), self._unit)
             self._meter.received((yield Forward(self._cache, chunk, 0, layout=layout)))
 
     def look(self, slots: Sequence[int]) -> Looking[torch.Tensor]:
         """Logits float32 [slots, V] of a block; what is pinned stands behind as far as it fits."""
-        pinned = self._pinned[: max(0, self.room - len(slots))]
-        return (yield from self._ask([[*slots, *pinned]], [len(slots)]))[0]
+        return (yield from self._ask([[*slots, *self._behind(slots)]], [len(slots)]))[0]
 
     def look_at(self, several: Sequence[Sequence[int]]) -> Looking[list[torch.Tensor]]:
         """Logits of several contents of the hole in one forward, in as many blocks as they take,
         with what is pinned behind each. They do not see one another."""
-        blocks = [[*slots, *self._pinned] for slots in several]
+        blocks = [[*slots, *self._behind(slots, self._unit > 1)] for slots in several]
         return (yield from self._ask(blocks, [len(slots) for slots in several]))
+
+    def _behind(self, slots: Sequence[int], onwards: bool = False) -> Sequence[int]:
+        """What is pinned behind slots: as much as fits into their block, or goes on in the next."""
+        return self._pinned if onwards else self._pinned[: max(0, self.room - len(slots))]
 
     def commit(self, tokens: Sequence[int]) -> None:
         """The block has its tokens, or fewer than it has room for; the next slots stand behind."""
@@ -86,7 +95,7 @@ class BlockCanvas:
         begun = [[*self._begun, *block] for block in blocks]
         tokens = [*unread, *(token for block in begun for token in block)]
         rows = sum(map(len, begun)) + bool(unread)
-        layout = _layout(unread, [len(block) for block in begun], start, self._unit)
+        layout = block_layout(unread, [len(block) for block in begun], start, self._unit)
         forward = Forward(self._cache, tokens, rows, layout=layout)
         logits = self._meter.received((yield forward)).logits
         self._cache.truncate(start + len(unread))
@@ -107,7 +116,7 @@ class BlockCanvas:
         return torch.cat((first, logits[:-1]))
 
 
-def _layout(unread: Sequence[int], sizes: Sequence[int], start: int, unit: int) -> Layout:
+def block_layout(unread: Sequence[int], sizes: Sequence[int], start: int, unit: int) -> Layout:
     """Rows of text to read, then blocks of these sizes that all begin behind it.
 
     Text is seen in whole units from itself and from behind; a block sees itself, and of what does
@@ -123,4 +132,6 @@ def _layout(unread: Sequence[int], sizes: Sequence[int], start: int, unit: int) 
     if unit == 1:
         earlier |= (owner[:, None] > 0) & (owner[None] > 0)
     beside = (owner[None] == 0) | (owner[None] == owner[:, None])
-    return Layout(place, earlier & beside)
+    ends = list(accumulate(sizes, initial=read))
+    blocks = tuple(Branch(slice(*rows), start + read, block=True) for rows in pairwise(ends))
+    return Layout(place, earlier & beside, branches=blocks, unit=unit)

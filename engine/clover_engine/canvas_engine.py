@@ -23,10 +23,9 @@ from clover_engine.full_canvas import FullCanvas
 from clover_engine.hole_text import HoleText
 from clover_engine.holes import fill_holes
 from clover_engine.infilling import choose_masked, fill_blocks, fill_in_order, fill_whole
-from clover_engine.kv_cache import CacheStore, KVCache
+from clover_engine.kv_cache import CacheStore
 from clover_engine.mask_sampler import MaskSampler
-from clover_engine.models.parts import Part
-from clover_engine.models.transformer import Transformer
+from clover_engine.models.parts import Model, Part
 from clover_engine.prompt import PromptBuilder
 from clover_engine.slots import Rules
 from clover_engine.steps import Forward, HoleSteps, Meter, Seen
@@ -46,7 +45,7 @@ class CanvasEngine:
         self,
         name: str,
         precision: str,
-        model: Transformer,
+        model: Model,
         family: Family,
         tokenizer: TextTokenizer,
         vocabulary: Vocabulary,
@@ -61,7 +60,7 @@ class CanvasEngine:
         self._forbidden = set(vocabulary.without_bytes().tolist()) - written
         self._windows = Windows()
         self._constraints = Constraints(vocabulary)
-        self._caches = CacheStore(model.cache_shape, CACHE_BYTES)
+        self._caches = CacheStore(model.new_cache, CACHE_BYTES)
 
     @property
     def info(self) -> EngineInfo:
@@ -101,7 +100,7 @@ class CanvasEngine:
         canvas = FullCanvas(
             before,
             behind,
-            KVCache(self._model.cache_shape),
+            self._model.new_cache(),
             meter,
             shift=self._family.shift,
             refresh=self._family.refresh,
@@ -124,7 +123,7 @@ class CanvasEngine:
         prompt = self._prompts.infill(prefix, suffix, request.context)
         cache = self._caches.take(request.document, prompt.tokens[:-1])
         unit = family.block_length if family.prefix is Prefix.BLOCK else 1
-        cache.truncate(len(cache) // unit * unit)
+        cache.truncate(cache.restorable(len(cache) // unit * unit))
         meter = Meter(len(prompt.tokens), reused=len(cache))
         canvas = BlockCanvas(
             prompt.tokens,
@@ -160,6 +159,7 @@ def _rules(family: Family, tokenizer: TextTokenizer) -> Rules:
         family.remasking,
         family.edits,
         family.sub_block,
+        family.ends_holes,
         expand=tokenizer.special(family.expand) if family.expand else None,
         delete=tokenizer.special(family.delete) if family.delete else None,
     )

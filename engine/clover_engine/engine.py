@@ -37,7 +37,7 @@ from clover_engine.errors import ModelError, RequestError
 from clover_engine.family import load_family
 from clover_engine.hole_text import HoleText
 from clover_engine.holes import fill_holes
-from clover_engine.kv_cache import CacheStore, KVCache
+from clover_engine.kv_cache import CacheStore
 from clover_engine.lookup import Lookup
 from clover_engine.models.parts import MASK, Output, Part
 from clover_engine.models.qwen2 import Qwen2
@@ -81,7 +81,7 @@ class LocalEngine:
         self._sampler = Sampler(forbidden, end, model.device)
         self._windows = Windows()
         self._constraints = Constraints(vocabulary)
-        self._caches = CacheStore(model.cache_shape, cache_bytes)
+        self._caches = CacheStore(model.new_cache, cache_bytes)
         self._experience = Experience()
         self._company = Company()
         self._curve = self._measure()
@@ -164,8 +164,8 @@ class LocalEngine:
 
     def _measure(self) -> CostCurve:
         """Time a forward behind a context of ordinary length."""
-        cache = KVCache(self._model.cache_shape, capacity=ORDINARY_CONTEXT)
-        cache.append([0] * ORDINARY_CONTEXT)
+        cache = self._model.new_cache()
+        cache.pretend(ORDINARY_CONTEXT)
 
         def forward(rows: int) -> None:
             self._model.forward([Part([0] * rows, cache, rows)])

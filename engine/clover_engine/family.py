@@ -85,6 +85,7 @@ class Family:
     sub_block: int = 0
     refresh: int = 1
     shift: bool = False
+    ends_holes: bool = False
     mask: str | int = ""
     expand: str | int = ""
     delete: str | int = ""
@@ -93,6 +94,7 @@ class Family:
     remasking: Remasking = field(default_factory=Remasking)
     sampling: Sampling = field(default_factory=Sampling)
     edits: Edits = field(default_factory=Edits)
+    switches: Mapping[str, Any] = field(default_factory=dict)
     renames: tuple[tuple[re.Pattern[str], str], ...] = ()
     models: tuple[Known, ...] = ()
 

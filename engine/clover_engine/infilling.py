@@ -65,10 +65,11 @@ def fill_blocks(
     """
     try:
         yield from canvas.read(keep=bool(text.room))
-        left = (yield from _probed(canvas, text.room, sampler)) if text.room else 0
+        probed = bool(text.room) and not rules.ends_holes
+        left = (yield from _probed(canvas, text.room, sampler)) if probed else text.room
         known = [Guess(token, 1.0) for token in removed]
         while left > 0 and not text.finish:
-            size = min(canvas.room, left)
+            size = min(canvas.open_room if rules.ends_holes else canvas.room, left)
             slots = Slots(rules, sampler, known[:size], size - len(known[:size]), size)
             yield from slots.denoise(number, canvas, text, canvas.offset)
             left, known = left - size, known[size:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,21 +23,22 @@ def whole_units(length: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CacheShape:
-    """What one token occupies: layers x key-value heads x head width, keys and values, float32."""
+    """What one token occupies: layers x key-value heads x head width, keys and values."""
 
     layers: int
     heads: int
     head_dim: int
     device: torch.device
+    dtype: torch.dtype = torch.float32
 
     @property
     def token_bytes(self) -> int:
         """Bytes of one cached token."""
-        return self.layers * self.heads * self.head_dim * 2 * 4
+        return self.layers * self.heads * self.head_dim * 2 * self.dtype.itemsize
 
 
 class KVCache:
-    """One token sequence with its keys and values, float32 [layers, heads, capacity, head_dim]."""
+    """One token sequence with its keys and values, [layers, heads, capacity, head_dim]."""
 
     def __init__(self, shape: CacheShape, capacity: int = 128) -> None:
         self._shape = shape
@@ -67,19 +68,32 @@ class KVCache:
         """Forget everything from token number `length` on."""
         del self.tokens[length:]
 
+    def restorable(self, length: int) -> int:
+        """To how many tokens it can be cut at most, for `length` of them to be kept."""
+        return length
+
+    def pretend(self, length: int) -> None:
+        """Grow as if so many tokens had been read: for measuring what more of them cost."""
+        self.reserve(length)
+        self.append([0] * length)
+
     def fork(self, length: int) -> KVCache:
         """A copy of the first `length` tokens."""
         copy = KVCache(self._shape, capacity=max(128, length * 3 // 2))
+        self._copy_into(copy, length)
+        return copy
+
+    def _copy_into(self, copy: KVCache, length: int) -> None:
         copy.tokens = self.tokens[:length]
         copy.keys[:, :, :length] = self.keys[:, :, :length]
         copy.values[:, :, :length] = self.values[:, :, :length]
-        return copy
 
     def _allocate(self, capacity: int) -> tuple[torch.Tensor, torch.Tensor]:
         shape = self._shape
         size = (shape.layers, shape.heads, whole_units(capacity), shape.head_dim)
         # not `empty`: what is masked must still be a number
-        return torch.zeros(size, device=shape.device), torch.zeros(size, device=shape.device)
+        keys, values = (torch.zeros(size, dtype=shape.dtype, device=shape.device) for _ in range(2))
+        return keys, values
 
     def _move_to(self, capacity: int) -> None:
         length = len(self.tokens)
@@ -97,8 +111,8 @@ class CacheStore:
     """The caches of several documents, bounded in bytes: of the user who holds most, the least
     recently used goes first."""
 
-    def __init__(self, shape: CacheShape, max_bytes: int) -> None:
-        self._shape = shape
+    def __init__(self, new_cache: Callable[[], KVCache], max_bytes: int) -> None:
+        self._new_cache = new_cache
         self._max_bytes = max_bytes
         self._caches: OrderedDict[int, tuple[str, KVCache]] = OrderedDict()
 
@@ -110,7 +124,7 @@ class CacheStore:
         """
         best, agreed = self._best(document, tokens)
         if best is None:
-            cache = KVCache(self._shape)
+            cache = self._new_cache()
         elif len(best) - agreed <= SMALL_LOSS:
             best.truncate(agreed)
             cache = best
@@ -134,7 +148,7 @@ class CacheStore:
         longest = 0
         for name, cache in self._caches.values():
             if document and name == document:
-                agreed = _agreement(cache.tokens, tokens)
+                agreed = cache.restorable(_agreement(cache.tokens, tokens))
                 if agreed > longest:
                     best, longest = cache, agreed
         return best, longest

@@ -48,6 +48,7 @@ class Rules:
     remasking: Remasking
     edits: Edits
     sub_block: int = 0
+    ends_holes: bool = False
     expand: int | None = None
     delete: int | None = None
 

@@ -73,7 +73,7 @@ def test_bytes_are_those_of_the_tensors() -> None:
 
 
 def test_a_text_is_taken_up_where_it_agrees() -> None:
-    store = CacheStore(SHAPE, PLENTY)
+    store = CacheStore(lambda: KVCache(SHAPE), PLENTY)
     tokens = some_tokens(300)
     first = store.take("file", tokens)
     assert len(first) == 0
@@ -84,7 +84,7 @@ def test_a_text_is_taken_up_where_it_agrees() -> None:
 
 
 def test_going_back_is_cheap_after_a_jump() -> None:
-    store = CacheStore(SHAPE, PLENTY)
+    store = CacheStore(lambda: KVCache(SHAPE), PLENTY)
     here, there = some_tokens(300), [*some_tokens(10), *some_tokens(300, 1)]
     read(store.take("file", here), here)
     elsewhere = store.take("file", there)  # would lose 290 tokens: copied instead
@@ -95,7 +95,7 @@ def test_going_back_is_cheap_after_a_jump() -> None:
 
 
 def test_a_small_loss_makes_no_copy() -> None:
-    store = CacheStore(SHAPE, PLENTY)
+    store = CacheStore(lambda: KVCache(SHAPE), PLENTY)
     tokens = some_tokens(300)
     cache = store.take("file", tokens)
     read(cache, tokens)
@@ -105,7 +105,7 @@ def test_a_small_loss_makes_no_copy() -> None:
 
 
 def test_unnamed_documents_share_nothing_and_take_no_room() -> None:
-    store = CacheStore(SHAPE, 2 * FIRST_BYTES)
+    store = CacheStore(lambda: KVCache(SHAPE), 2 * FIRST_BYTES)
     tokens = some_tokens(50)
     named = store.take("file", tokens)
     read(named, tokens)
@@ -117,7 +117,7 @@ def test_unnamed_documents_share_nothing_and_take_no_room() -> None:
 
 
 def test_the_least_recently_used_document_goes_first() -> None:
-    store = CacheStore(SHAPE, 3 * FIRST_BYTES)
+    store = CacheStore(lambda: KVCache(SHAPE), 3 * FIRST_BYTES)
     tokens = some_tokens(50)
     for name in ("a", "b", "c", "a", "d"):
         cache = store.take(name, tokens)
@@ -127,7 +127,7 @@ def test_the_least_recently_used_document_goes_first() -> None:
 
 
 def test_one_cache_may_be_larger_than_the_bound() -> None:
-    store = CacheStore(SHAPE, 10)
+    store = CacheStore(lambda: KVCache(SHAPE), 10)
     tokens = some_tokens(50)
     read(store.take("file", tokens), tokens)
     assert len(store.take("file", tokens)) == 50
@@ -143,7 +143,7 @@ long_texts = st.lists(
 @settings(max_examples=60, deadline=None)
 def test_any_sequence_of_takes(takes: list[tuple[str, list[int]]]) -> None:
     bound = 5 * FIRST_BYTES
-    store = CacheStore(SHAPE, bound)
+    store = CacheStore(lambda: KVCache(SHAPE), bound)
     alive = weakref.WeakKeyDictionary[KVCache, str]()
     for document, tokens in takes:
         known = [cache.tokens[:] for cache, name in alive.items() if name == document != ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
@@ -13,14 +14,31 @@ MASK = -1  # stands among tokens for a slot that is not written yet
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """Rows of a part that stand behind the first `behind` tokens of the text, which are cached or
+    among the part's leading rows. They are read one after the other, or, as a block that is
+    denoised, each with all others in view."""
+
+    rows: slice
+    behind: int
+    block: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """M rows that do not simply follow one another: the place that each is rotated to, int64 [M],
     which of the rows it sees, bool [M, M], and how much of the cache, int64 [M]; None: all of it.
+
+    `branches` say the same of rows that stand beside the text, for models with recurrent layers:
+    every row that does not follow the text is in one. With `unit` above 1 text and branches are
+    seen in blocks of so many tokens, whose tokens see one another.
     """
 
     positions: torch.Tensor
     visible: torch.Tensor
     reach: torch.Tensor | None = None
+    branches: tuple[Branch, ...] = ()
+    unit: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +59,26 @@ class Output:
 
     logits: torch.Tensor
     states: torch.Tensor
+
+
+class Model(Protocol):
+    """A model that denoises: tokens may be MASK."""
+
+    device: torch.device
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens it tells apart."""
+        ...
+
+    def new_cache(self) -> KVCache:
+        """A cache for one text."""
+        ...
+
+    def forward(self, parts: Sequence[Part]) -> list[Output]:
+        """Read the tokens of one or more jobs, each behind its own cache; no row's result depends
+        on rows of other parts."""
+        ...
 
 
 def noted(

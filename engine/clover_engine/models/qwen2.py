@@ -95,6 +95,10 @@ class Qwen2:
             config.num_hidden_layers, config.num_key_value_heads, config.head_dim, self.device
         )
 
+    def new_cache(self) -> KVCache:
+        """A cache for one text."""
+        return KVCache(self.cache_shape)
+
     @property
     def denoises(self) -> bool:
         """Whether a block adapter is there, so that tokens may be MASK."""

@@ -40,8 +40,6 @@ class Layer:
 class Transformer:
     """Activations are float32; the weights' type decides in what products are taken."""
 
-    denoises = True
-
     def __init__(
         self,
         config: TransformerConfig,
@@ -71,6 +69,15 @@ class Transformer:
         """What its key-value cache holds for each token."""
         config = self.config
         return CacheShape(config.layers, config.kv_heads, config.head_dim, self.device)
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens it tells apart."""
+        return self.config.vocabulary
+
+    def new_cache(self) -> KVCache:
+        """A cache for one text."""
+        return KVCache(self.cache_shape)
 
     @torch.no_grad()
     def forward(self, parts: Sequence[Part]) -> list[Output]:
