@@ -18,12 +18,15 @@ from clover_engine.engine import CACHE_BYTES, load_engine, prepare
 from clover_engine.errors import CheckpointError
 from clover_engine.family import Attention, Family, Prefix, Signs, load_registry
 from clover_engine.models.backbones import read_config, spare_tensors, tensors_of
+from clover_engine.models.clover_config import HYBRID, CloverConfig, Switches
+from clover_engine.models.clover_weights import check_clover, load_clover
 from clover_engine.models.loading import load_transformer
+from clover_engine.models.parts import Model
 from clover_engine.tokenizer import TextTokenizer
 
 log = logging.getLogger(__name__)
 
-_TYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
+TYPES = {"bf16": torch.bfloat16, "float32": torch.float32}
 _BLOCK_LENGTHS = ("block_length", "block_size", "bd_size")
 
 
@@ -63,7 +66,7 @@ def open_checkpoint(
 def _open(
     folder: Path, model: str, precision: str, families: Path | None, device: torch.device
 ) -> CanvasEngine:
-    if precision not in _TYPES:
+    if precision not in TYPES:
         log.info("%s is for converted models: running bf16 on %s", precision, device)
         precision = "bf16"
     tokenizer = read_tokenizer(folder)
@@ -71,16 +74,20 @@ def _open(
     with Checkpoint(folder, family.renames) as checkpoint:
         mask = _mask(checkpoint, family, tokenizer)
         family = replace(family, end=(*family.end, *_ends(checkpoint)))
-        transformer = load_transformer(
-            checkpoint,
-            family.backbone,
-            device,
-            _TYPES[precision],
-            mask=mask,
-            block=family.block_length if family.prefix is Prefix.BLOCK else 1,
-        )
-    vocabulary = vocabulary_of(tokenizer, transformer.config.vocabulary, folder)
-    return CanvasEngine(model, precision, transformer, family, tokenizer, vocabulary)
+        loaded = _load(checkpoint, family, device, TYPES[precision], mask)
+    vocabulary = vocabulary_of(tokenizer, loaded.vocabulary, folder)
+    return CanvasEngine(model, precision, loaded, family, tokenizer, vocabulary)
+
+
+def _load(
+    checkpoint: Checkpoint, family: Family, device: torch.device, dtype: torch.dtype, mask: int
+) -> Model:
+    """The model of the family's backbone."""
+    if family.backbone == HYBRID:
+        switches = Switches.of(family.switches)
+        return load_clover(checkpoint, device, dtype, switches=switches, mask=mask)
+    block = family.block_length if family.prefix is Prefix.BLOCK else 1
+    return load_transformer(checkpoint, family.backbone, device, dtype, mask=mask, block=block)
 
 
 def recognise(
@@ -97,8 +104,15 @@ def recognise(
 
 
 def _mask(checkpoint: Checkpoint, family: Family, tokenizer: TextTokenizer) -> int:
-    """The id of the mask token, on which family and checkpoint must agree."""
-    mask = tokenizer.special(family.mask)
+    """The id of the mask token, on which family and checkpoint must agree. Where the family knows
+    none, the checkpoint must."""
+    stated = checkpoint.config | checkpoint.generation
+    mask = tokenizer.special(family.mask) if family.mask != "" else stated.get("mask_token_id")
+    if mask is None:
+        raise CheckpointError.of(
+            checkpoint.folder.name,
+            "nothing says which token is the mask: `clover-write models calibrate` finds it",
+        )
     for settings in (checkpoint.config, checkpoint.generation):
         if settings.get("mask_token_id", mask) not in (mask, None):
             raise CheckpointError.of(
@@ -106,7 +120,7 @@ def _mask(checkpoint: Checkpoint, family: Family, tokenizer: TextTokenizer) -> i
                 f"its mask token is {settings['mask_token_id']}, that of the family {family.name} "
                 f"is {mask}: set `mask` of the family in families.toml beside config.toml",
             )
-    return mask
+    return int(mask)
 
 
 def _ends(checkpoint: Checkpoint) -> tuple[int, ...]:
@@ -119,8 +133,13 @@ def check_checkpoint(folder: Path, model: str, whole: bool, families: Path | Non
     """Recognise a checkpoint by its settings and, where it is `whole`, check all tensors' names,
     shapes and types. Returns its family's name. Raises ModelError."""
     family = recognise(folder, read_tokenizer(folder), model, families)
-    config = read_config(family.backbone, read_json(folder / CONFIG))
+    config = read_json(folder / CONFIG)
+    is_hybrid = family.backbone == HYBRID
+    sizes = CloverConfig.of(config) if is_hybrid else read_config(family.backbone, config)
     if whole:
         with Checkpoint(folder, family.renames) as checkpoint:
-            checkpoint.check(tensors_of(config), spare=spare_tensors(config))
+            if isinstance(sizes, CloverConfig):
+                check_clover(checkpoint, sizes, Switches.of(family.switches))
+            else:
+                checkpoint.check(tensors_of(sizes), spare=spare_tensors(sizes))
     return family.name
