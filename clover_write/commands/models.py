@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clover_write.commands.calibrate import add_arguments, calibrate
 from clover_write.config import Config, load_config
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ EXAMPLES = """examples:
   clover-write models pull coder-0.5b
   clover-write models pull coder-0.5b --from ~/Downloads     the file is there already
   clover-write models pull Dream-org/DreamOn-v0-7B           a checkpoint of a hub, for a GPU
+  clover-write models calibrate DiffuSpace/Clover-35B-A3B-Preview --text notes.md
   CLOVER_WRITE_SOURCES=modelscope clover-write models pull coder-0.5b
 
 A folder with a checkpoint needs no pull: --model FOLDER of `complete` and `fill` takes it.
@@ -26,7 +28,7 @@ A folder with a checkpoint needs no pull: --model FOLDER of `complete` and `fill
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add `models` with its four verbs."""
+    """Add `models` with its verbs."""
     parser = subparsers.add_parser(
         "models",
         help="list, pull, describe and remove models",
@@ -52,7 +54,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     info = verbs.add_parser("info", help="what a model is, where it comes from and where it lies")
     remove = verbs.add_parser("rm", help="delete a model, and what a broken pull of it left")
-    for verb in (pull, info, remove):
+    calibrated = verbs.add_parser(
+        "calibrate", help="find out by likelihood what is not published of a checkpoint"
+    )
+    add_arguments(calibrated)
+    for verb in (pull, info, remove, calibrated):
         verb.add_argument(
             "name", metavar="NAME", help="as `clover-write models list` names it, or a hub's id"
         )
@@ -70,6 +76,9 @@ def run(args: argparse.Namespace) -> int:
             _tell(store, config.model)
         else:
             _list(store, repositories(config))
+        return 0
+    if args.verb == "calibrate":
+        calibrate(args, config)
         return 0
     models = repositories(config) if is_hub_id(args.name) else store
     match args.verb:

@@ -20,8 +20,8 @@ def line(random: Random) -> str:
 
 
 def brackets(random: Random) -> str:
-    """Brackets that close, three deep at most."""
-    return _group(random, 3)
+    """Brackets that close, two deep at most."""
+    return _group(random, 2)
 
 
 def _group(random: Random, depth: int) -> str:

@@ -114,7 +114,7 @@ class CloverConfig:
                 text.get("tie_word_embeddings", data.get("tie_word_embeddings", False))
             ),
         }
-        optional = dict.fromkeys(
+        optional: dict[str, int] = dict.fromkeys(
             (
                 "num_experts",
                 "num_experts_per_tok",
