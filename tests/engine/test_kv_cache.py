@@ -160,7 +160,7 @@ def test_any_sequence_of_takes(takes: list[tuple[str, list[int]]]) -> None:
 
 
 def test_a_user_with_many_documents_does_not_push_out_those_of_another() -> None:
-    store = CacheStore(SHAPE, 4 * FIRST_BYTES)
+    store = CacheStore(lambda: KVCache(SHAPE), 4 * FIRST_BYTES)
     tokens = some_tokens(50)
     read(store.take(of_user("ann", "only"), tokens), tokens)
     for number in range(10):
@@ -171,7 +171,7 @@ def test_a_user_with_many_documents_does_not_push_out_those_of_another() -> None
 
 
 def test_users_cannot_read_what_others_had_read() -> None:
-    store = CacheStore(SHAPE, 100 * FIRST_BYTES)
+    store = CacheStore(lambda: KVCache(SHAPE), 100 * FIRST_BYTES)
     tokens = some_tokens(50)
     read(store.take(of_user("ann", "note"), tokens), tokens)
     for name in (of_user("bob", "note"), "note", of_user("bob", "ann\0note")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from random import Random
 
-PAIRS = ("()", "[]", "{}")
+PAIRS = (("(", ")"), ("[", "]"), ("{", "}"))
 NAMES = ("ann", "bob", "cat", "dan")
 
 
