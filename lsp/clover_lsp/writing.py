@@ -167,8 +167,12 @@ class Writer:
             filled = await self._engine.fill(request, show)
         fill = filled.fills[0]
         job.draft, job.written = fill.text, Written(fill.text, fill.confidence, fill.finish)
-        if _is_final(fill) and not job.canvas.hole.unlike:
+        if job.canvas.hole.unlike:
+            return filled
+        if _is_final(fill):
             self.answers.keep(Answer(request.document, job.canvas, (job.written,)))
+        elif not fill.text:
+            raise TimeoutError  # the engine is as late as one that says nothing
         return filled
 
 

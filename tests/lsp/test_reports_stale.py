@@ -12,7 +12,7 @@ import pytest
 from lsprotocol import types
 
 from clover_engine import errors
-from clover_engine.api import Draft
+from clover_engine.api import Draft, Finish
 from clover_lsp import writing
 from clover_lsp.desk import GRACE_S
 from clover_lsp.infill import Trigger
@@ -232,6 +232,19 @@ async def test_an_engine_that_was_late_is_told_to_answer_again_though_nobody_typ
     assert session.told[-1]["kind"] == "Warning"
     (await session.asked(2)).answer.set_result("")
     # the reading ends in a few steps of the loop
+    await asyncio.sleep(0.01)
+    assert session.told[-1]["message"] == "the engine answers again"
+
+
+async def test_an_engine_that_had_no_time_to_write_anything_was_late(session: Session) -> None:
+    # 34
+    session.open("x = \n")
+    session.engine.finish = Finish.DEADLINE
+    request = session.request((0, 4))
+    (await session.asked(1)).answer.set_result("")
+    assert inserted(await request) is None
+    assert (session.told[-1]["busy"], session.told[-1]["kind"]) == (False, "Warning")
+    (await session.asked(2)).answer.set_result("")
     await asyncio.sleep(0.01)
     assert session.told[-1]["message"] == "the engine answers again"
 

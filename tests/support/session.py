@@ -67,6 +67,7 @@ class Engine:
         self.came = asyncio.Event()
         self.reply: Callable[[Hole], str] | None = None
         self.confidence = 1.0
+        self.finish = Finish.STOP
 
     @property
     def open(self) -> list[Ask]:
@@ -82,7 +83,7 @@ class Engine:
             ask.answer.set_result(self.reply(ask.hole))
         try:
             stats = Stats(forwards=2, tokens=1, queue_ms=5.0, prefill_ms=15.0, decode_ms=30.0)
-            return Filled((Fill(await ask.answer, self.confidence, Finish.STOP),), stats)
+            return Filled((Fill(await ask.answer, self.confidence, self.finish),), stats)
         except asyncio.CancelledError:
             ask.cancelled = True
             raise
