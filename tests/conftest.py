@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(scope="session")
-def real_model() -> Path:
-    """The folder of the real coder-0.5b, from the store the environment names."""
+def real_model() -> Iterator[Path]:
+    """The folder of the real coder-0.5b, from the store the environment names; programs that the
+    tests start find it there too, whatever home they are given."""
+    cache = load_config().cache_dir
     try:
-        return Store(load_config().cache_dir).require("coder-0.5b")
+        folder = Store(cache).require("coder-0.5b")
     except ModelMissing as missing:
         pytest.skip(str(missing))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLOVER_WRITE_CACHE_DIR", str(cache))
+        yield folder

@@ -10,7 +10,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from clover_write.config import load_config
 from tests.editors.code_server import code_server
 from tests.editors.workbench import Workbench, workbench
 
@@ -59,8 +58,7 @@ def bench(
 ) -> Iterator[Workbench]:
     home = tmp_path_factory.mktemp("vscode-model")
     # the engine starts by itself, as for a user; only the weights are those of this machine
-    weights = {"CLOVER_WRITE_CACHE_DIR": str(load_config().cache_dir)}
-    with code_server(home, weights) as server, workbench(server, artefacts) as bench:
+    with code_server(home, {}) as server, workbench(server, artefacts) as bench:
         bench.status("Ready")
         bench.open("begin.py", CODE)
         bench.type("return")

@@ -53,7 +53,7 @@ def real(start: Open) -> Open:
 
     def open(text: str, name: str) -> Neovim:
         editor = start(text, name, server=REAL)
-        editor.patience_s = 600
+        editor.patience_s = 120
         editor.ready()
         return editor
 
