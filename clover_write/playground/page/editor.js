@@ -40,11 +40,10 @@ export class Editor {
   constructor(monaco, element) {
     this.#monaco = monaco;
     this.#editor = monaco.editor.create(element, OPTIONS);
+    // Monaco makes it when it finds time: what is typed before would be asked about never
+    this.#editor.getContribution("editor.contrib.inlineCompletionsController");
     // a key that Monaco has in VS Code alone
-    this.#editor.addCommand(monaco.KeyMod.Alt | monaco.KeyCode.Backslash, () => {
-      this.#offer();
-      this.#editor.trigger("keyboard", "editor.action.inlineSuggest.trigger", {});
-    });
+    this.#editor.addCommand(monaco.KeyMod.Alt | monaco.KeyCode.Backslash, () => this.ask());
     for (const command of COMMANDS) {
       monaco.editor.registerCommand(command, (_, ...args) => this.#execute(command, args));
     }
@@ -52,6 +51,12 @@ export class Editor {
     monaco.languages.registerCodeLensProvider("markdown", {
       provideCodeLenses: (model, token) => this.#lenses(model, token),
     });
+  }
+
+  /** Ask for ghost text at the cursor, also about a text that was asked about before. */
+  ask() {
+    this.#offer();
+    this.#editor.trigger("keyboard", "editor.action.inlineSuggest.trigger", {});
   }
 
   /** Put a text before the user, with the cursor where `CURSOR` stands in it. */

@@ -36,7 +36,12 @@ async function open(editor) {
 async function connect(editor) {
   tell("connecting", "Normal", true);
   const made = await Connection.open(token);
-  made.on("clover/status", ({ message, kind, busy }) => tell(message || "ready", kind, busy));
+  made.on("clover/status", ({ message, kind, busy }) => {
+    const wasLate = status.dataset.kind === "Warning";
+    tell(message || "ready", kind, busy);
+    // who waits types nothing
+    if (wasLate && kind === "Normal" && !busy) editor.ask();
+  });
   made.on("window/showMessage", ({ message }) => tell(message, "Warning"));
   panel.follow(made);
   await editor.connect(made, decoding.value);
