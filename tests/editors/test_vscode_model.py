@@ -63,7 +63,7 @@ def bench(
         bench.open("begin.py", CODE)
         bench.type("return")
         # the engine loads its model in the first minutes of a slow machine
-        bench.status("tokens in|answers again", 180)
+        bench.ghost_at_last()
         yield bench
     for process in engines(home):
         process.terminate()
